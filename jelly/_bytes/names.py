@@ -93,6 +93,15 @@ def is_url(path: str) -> bool:
     return _URL.match(path) is not None
 
 
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL, and not the name of a file of this machine, which may look like one.
+
+    >>> is_remote("s3://bucket/x.jelly"), is_remote("data/x.jelly")
+    (True, False)
+    """
+    return is_url(path) and not os.path.exists(path)
+
+
 def is_path(src: Any) -> TypeIs[str | os.PathLike[Any]]:
     """Whether this is a path: a str, or an object that has one. For bytes that is known faster than by an ABC.
 

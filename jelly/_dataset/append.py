@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any, BinaryIO
 
-from jelly._bytes.names import is_url, split_suffix
+from jelly._bytes.names import is_remote, split_suffix
 from jelly._bytes.part_file import PartFile, hold, names_to_disk, to_disk
 from jelly._bytes.seekable import FrameWriter, PlainView
 from jelly._bytes.source import Progress
@@ -134,7 +134,7 @@ def append(
         raise JellyArgumentError(
             "only a Jelly file that is not compressed, or compressed with zstd, can be appended to", source=name
         )
-    if is_url(name) and not os.path.exists(name):
+    if is_remote(name):
         raise JellyUnsupportedError("only a file of this machine can be appended to, not one at a URL", source=name)
     found = Stream(Sources(src, blank_nodes, skolem_base, **settings))
     batches = (batch for batch in found.watched(progress) if len(batch) or batch.namespaces)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def can_repeat(dataset: Dataset) -> bool:
     """Whether all sources can be read several times, and a sample of them is the same each time."""
-    return not any(getattr(step, "is_other", False) for step in dataset._steps) and all(
+    return not any(getattr(step, "is_random", False) for step in dataset._steps) and all(
         isinstance(source, bytes | bytearray | memoryview | JellyFile) or is_table(source) or is_file(source)
         for source in dataset._sources.each
     )

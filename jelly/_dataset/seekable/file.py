@@ -12,7 +12,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, Protocol, TypeVar, overload
 
-from jelly._bytes.names import is_open_file, is_path, is_url, is_web, split_suffix
+from jelly._bytes.names import is_open_file, is_path, is_remote, is_web, split_suffix
 from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer, StatementIterator
@@ -273,7 +273,7 @@ class Indexed:
 
 def opener_of(name: str) -> Callable[[str], BinaryIO]:
     """What opens a file and its sidecar."""
-    if not is_url(name) or os.path.exists(name):
+    if not is_remote(name):
         return open_local
     from jelly._bytes.remote import open_url
 

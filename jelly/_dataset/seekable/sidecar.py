@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from jelly._bytes.names import is_url
+from jelly._bytes.names import is_remote
 from jelly._bytes.sink import Sink
 from jelly._bytes.source import MAX_EXPANSION, open_local
 from jelly._core.base.batch import Batch
@@ -139,7 +139,7 @@ def make_sidecar(
     are those of the `Decoder`. JellyError if the file is compressed and not seekable, not delimited, or broken.
     """
     name = os.fspath(path)
-    if isinstance(name, str) and is_url(name) and not os.path.exists(name):
+    if isinstance(name, str) and is_remote(name):
         raise JellyUnsupportedError("only a file of this machine gets an index, not one at a URL", source=name)
     if terms and patch:
         raise JellyArgumentError("a file of patches has no filters of terms")

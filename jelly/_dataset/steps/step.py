@@ -19,8 +19,9 @@ Keys = np.ndarray[Any, np.dtype[np.uint64]]
 SLACK, PIECES = 1 << 16, 256
 
 
-# From Batches to Batches: a `Selection`, `Sort`, `Unique`, `Sample`, `Slice` or `Frames`, or a function. Its attribute
-# `needs_all`, if it has one, says whether it has read all statements when it gives the first.
+# From Batches to Batches: a `Selection`, `Sort`, `Unique`, `Sample`, `Slice` or `Frames`, or a function. It may have
+# two attributes: `needs_all` says whether it has read all statements when it gives the first, `is_random` whether it
+# gives other statements each time.
 Step: TypeAlias = Callable[[Iterable[Batch]], Iterator[Batch]]
 
 
@@ -72,7 +73,7 @@ class Sample:
                 raise JellyArgumentError(f"{name} is {number}: expected 0 or more")
         self._rows, self._fraction, self._seed = rows, fraction, seed
         self.needs_all = rows is not None
-        self.is_other = seed is None  # each time
+        self.is_random = seed is None
 
     def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         chance = np.random.PCG64(self._seed)  # None: of the system
