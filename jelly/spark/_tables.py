@@ -122,7 +122,7 @@ class Run:
         for column in self._columns:
             used[column] = True
         terms = np.flatnonzero(used[:-1])
-        terms = terms[np.argsort(self._ids[terms])]
+        terms = terms[_order(self._ids[terms])]
         ids, checks = self._ids[terms], self._checks[terms]
         again = np.append(False, ids[1:] == ids[:-1])
         # Terms with one id of which the other bits differ are both kept, for the error.
@@ -156,10 +156,38 @@ def runs(batches: Iterable[Batch], seed: int) -> Iterator[Run]:
         yield Run(run, seed)
 
 
+def _order(ids: Ids) -> npt.NDArray[np.intp]:
+    """What np.argsort gives for ids, in less than half of its time.
+
+    np.sort is three times as fast: it sorts the high bits of the ids, with their places in the low bits. The few ids
+    that differ in the low bits alone are then put right: a stable sort takes next to no time where most is in order.
+    """
+    bits = len(ids).bit_length()
+    order = np.sort(ids >> bits << bits | np.arange(len(ids))) & ((1 << bits) - 1)
+    return order[np.argsort(ids[order], kind="stable")]
+
+
+def order_of_runs(ids: Ids) -> npt.NDArray[np.intp]:
+    """The same for ids of which equal ones mostly follow each other, as subjects do: the first of each run is sorted.
+
+    >>> order_of_runs(np.array([7, 7, 2, 2, 9, 2])).tolist()
+    [2, 3, 5, 0, 1, 4]
+    """
+    firsts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
+    order = _order(ids[firsts])
+    lengths = np.diff(firsts, append=len(ids))[order]
+    # What is to be added to the place of each row in the result to have its place in ids.
+    moved = firsts[order] - (np.cumsum(lengths) - lengths)
+    return np.arange(len(ids)) + np.repeat(moved, lengths)
+
+
 def first_of_each(table: pa.Table) -> pa.Table:
-    """The terms in order, each once; an error if two terms have one id."""
+    """The terms in order, each once; an error if two terms have one id.
+
+    A table that is made of a few in order takes the least time: a stable sort merges them.
+    """
     ids = table["id"].to_numpy()
-    order = np.argsort(ids)
+    order = np.argsort(ids, kind="stable")
     table, ids = table.take(order), ids[order]
     again = np.append(False, ids[1:] == ids[:-1])
     _check(table, np.flatnonzero(again))

@@ -32,7 +32,19 @@ from jelly.errors import JellyOptionsError
 from jelly.spark._parts import BATCH_ROWS, Rows, Shares
 from jelly.spark._parts.files import open_file
 from jelly.spark._store import Json, Staged, Store
-from jelly.spark._tables import JOINS, TERMS, Ids, Join, Plan, check_seed, first_of_each, hash_ids, in_runs, runs
+from jelly.spark._tables import (
+    JOINS,
+    TERMS,
+    Ids,
+    Join,
+    Plan,
+    check_seed,
+    first_of_each,
+    hash_ids,
+    in_runs,
+    order_of_runs,
+    runs,
+)
 
 BUCKETS = 16
 MAX_BUCKETS = 1 << 12
@@ -110,7 +122,8 @@ def write_statements(batches: Iterable[Batch], folder: str, name: str, *, bucket
     for number, run in enumerate(tables_in_runs(tables)):
         table = pa.concat_tables(run)
         hashes = table["hash"].to_numpy()
-        order = np.argsort(bucket_of(hashes, buckets), kind="stable")
+        # Of numbers of 16 bits it is a radix sort.
+        order = np.argsort(bucket_of(hashes, buckets).astype(np.uint16), kind="stable")
         table = table.drop_columns("hash").take(order)
         _write_buckets(table, hashes[order], buckets, folder, FOLDER, f"{name}-{number}")
         rows += len(table)
@@ -131,7 +144,7 @@ def write_ids(
         columns = {part: table[part].to_numpy() for part in (*sort, "subject")}
         subjects = columns["subject"]
         if tuple(sort or ("subject",)) == ("subject",):
-            order = np.argsort(subjects)
+            order = order_of_runs(subjects)
         else:
             order = np.lexsort([*(columns[by] for by in reversed(sort)), bucket_of(subjects, buckets)])
         # Of the other columns a dictionary has nearly as many values as they have rows.
