@@ -80,8 +80,9 @@ class Output:
         self.folder = local = local_path(self.folder)
         if self.compression not in COMPRESSIONS:
             raise JellyOptionsError(f"compression is {self.compression!r}: expected {', '.join(COMPRESSIONS)}")
-        self.is_new = not is_url(local) and not os.path.isdir(local)
-        if self.is_new and os.path.exists(local):
+        # Other tasks may make it meanwhile: what is there is a directory or not, what is not there may come.
+        self.is_new = not is_url(local) and not os.path.exists(local)
+        if not (is_url(local) or self.is_new or os.path.isdir(local)):
             raise NotADirectoryError(f"cannot write to {local}: it is a file, expected a directory")
         if "frame" in self.columns:
             raise JellyOptionsError("column 'frame' cannot be written because rows have no order in Spark: drop it")

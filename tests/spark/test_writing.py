@@ -119,6 +119,20 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         Output(str(tmp_path / "out"), "job", COLUMNS, compression="lz4")
 
 
+@pytest.mark.parametrize("look", ["isdir", "exists"])
+def test_another_task_makes_the_directory_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: str):
+    """Between two questions about it: it is new, and no file."""
+    real = getattr(os.path, look)
+
+    def found(path: Any) -> bool:
+        is_there = bool(real(path))
+        os.makedirs(path, exist_ok=True)
+        return is_there
+
+    monkeypatch.setattr(os.path, look, found)
+    assert Output(str(tmp_path / "out"), "job", COLUMNS).is_new
+
+
 def test_a_file_size_limit_leaves_no_part(tmp_path: Path) -> None:
     pytest.importorskip("resource")
     code = """
