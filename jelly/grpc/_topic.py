@@ -282,7 +282,8 @@ class Topic:
             return part.torn
         if self.keep_bytes is not None and part.size >= min(PART_BYTES, self.keep_bytes // PARTS):
             return True
-        return self.keep_age is not None and now - part.began >= self.keep_age / PARTS
+        # It began later than now if the clock was ahead.
+        return self.keep_age is not None and not 0 <= now - part.began < self.keep_age / PARTS
 
     def trim(self) -> None:
         """Drop messages that are not kept."""
@@ -295,6 +296,7 @@ class Topic:
 
     def _is_over(self, oldest: Part, now: float) -> bool:
         """Whether the oldest part is to be dropped; of one that is alone only its age counts."""
+        oldest.newest = min(oldest.newest, now)  # written while the clock was ahead, it ages from now on
         if self.keep_age is not None and oldest.size and oldest.newest < now - self.keep_age:
             return True
         if len(self.parts) == 1:

@@ -17,7 +17,7 @@ from jelly._bytes.part_file import RESERVED, lock, patiently, to_disk
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._topic import Topic
-from jelly.grpc._topic_files import NUMBER, PATCH_SUFFIX, SUFFIX, FileTopic
+from jelly.grpc._topic_files import DIGITS, NUMBER, PATCH_SUFFIX, SUFFIX, FileTopic
 
 if TYPE_CHECKING:
     from jelly.grpc._topic_kafka import KafkaStore
@@ -26,8 +26,8 @@ log = logging.getLogger("jelly.grpc")
 
 # Of a topic in memory.
 KEEP, KEEP_BYTES = 10_000, 1 << 28
-# File names have at most 255 bytes on common systems; 21 are for the number of a file.
-_MAX_NAME = 230
+# File names have at most 255 bytes on common systems, those of later files with a number and a suffix.
+_MAX_NAME = 255 - len(NUMBER) - DIGITS - len(PATCH_SUFFIX)
 _OWNERS = ".owners.json"
 # Seconds between two looks at what is too old.
 _LONGEST_WAIT = 60.0
