@@ -32,7 +32,7 @@ from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, FrameEncoder, as_frames
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.grpc._framing import BIG, check_whole
-from jelly.grpc._protocol import TopicInfo, accept_options, check_content, serve_options
+from jelly.grpc._protocol import TopicInfo, accept_options, check_content, serve_options, usual
 
 SEGMENT_MESSAGES = 256
 SEGMENT_BYTES = 1 << 20
@@ -174,7 +174,7 @@ class Topic:
     def take(self, options: StreamOptions | PatchOptions) -> None:
         """Take over the options of the first publication."""
         # Later publications may have namespaces, and the options of a stream never change.
-        self.options = (
+        self.options = usual(
             as_frames(options)
             if isinstance(options, PatchOptions)
             else options.replace(stream_name=self.name, version=NAMESPACES)
@@ -268,7 +268,7 @@ class Topic:
     def fill(self, items: Iterable[Any], options: StreamOptions | PatchOptions | None = None) -> None:
         """Append many items, see `FrameEncoder`. PatchOptions say that they are patches."""
         decoder = FrameDecoder(patch=isinstance(options, PatchOptions))
-        for frame in FrameEncoder(options).encode_many(items):
+        for frame in FrameEncoder(options and usual(options)).encode_many(items):
             batch = decoder.decode(frame)
             if decoder.options is not None and (self.options is None or self.end == 0):
                 self.offer(decoder.options)
