@@ -249,7 +249,8 @@ class Publication(Call):
 
     def _decode(self, frame: bytes) -> Batch:
         most = self._server._max_bytes
-        batch = self._decoder.decode(inflate(frame, most))
+        frame = inflate(frame, most)
+        batch = self._decoder.decode(frame)
         # Empty frames may come before the options, which name the topic.
         if not self._checked and (self._topic or self.options is not None):
             self._server._check(self, "publish", self.topic)
