@@ -66,7 +66,8 @@ class Attempts:
 
     def wait(self, error: Any) -> float:
         """Seconds until the next attempt. Raises the error if there must be no other attempt."""
-        wait: float = min(FIRST_WAIT * 2**self.failed, LONGEST_WAIT) * random.uniform(0.8, 1.2)
+        doubled = 2 ** min(self.failed, 10)  # more are the longest wait, and after 1024 no float
+        wait: float = min(FIRST_WAIT * doubled, LONGEST_WAIT) * random.uniform(0.8, 1.2)
         left = self.left
         if self.failed >= self.retries or not is_unavailable(error) or (left is not None and wait > left):
             raise service_error(error) from None

@@ -13,6 +13,7 @@ from support import blocking
 
 import jelly
 import jelly.grpc as jg
+from jelly.grpc._calls import Attempts
 
 OPTIONS = options("quads")
 
@@ -111,6 +112,20 @@ def test_a_server_that_is_not_there_yet(serve, monkeypatch):
                 await client.subscribe("t").raw().__anext__()
 
     asyncio.run(nobody())
+
+
+def test_a_server_that_is_away_for_hours():
+    """Attempts go on, at most 6 seconds apart, however many have failed."""
+
+    class Away(grpc.RpcError):
+        def code(self):
+            return grpc.StatusCode.UNAVAILABLE
+
+    attempts = Attempts(10_000, None)
+    waits = [attempts.wait(Away()) for _ in range(3000)]
+    assert attempts.failed == 3000
+    assert waits[0] < 0.2
+    assert all(4 <= wait <= 6 for wait in waits[6:])
 
 
 @pytest.mark.bounded
