@@ -131,9 +131,9 @@ def serve(listen: str, files: Any, store: str | None, keep: int | None, tokens: 
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from jelly.grpc import Broker, Server, Topics
     from jelly.grpc import tokens as known_tokens
-    from jelly.grpc._context import is_loopback
+    from jelly.grpc._context import is_open
 
-    if not (given["cert"] or given["insecure"] or is_loopback(listen)):
+    if is_open(listen) and not (given["cert"] or given["insecure"]):
         raise jelly.JellyOptionsError(
             f"{listen} can be reached from other machines: give --cert and --key, or --insecure if that is intended"
         )

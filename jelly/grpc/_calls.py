@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
@@ -34,6 +35,8 @@ MAX_MESSAGE = 1 << 28
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 # Any answer shows that there is a server, even that the method is unknown.
 PROBE = "/grpc.health.v1.Health/Check"
+# An entry of call metadata that is text, with "=" between name and value.
+_SENDABLE = re.compile(r"[0-9a-z_.-]+(?<!-bin)=[ -~]*")
 # How a call ends that fails or is cancelled.
 FAILURES = (grpc.RpcError, asyncio.CancelledError)
 
@@ -296,6 +299,12 @@ class BaseClient(Generic[F, P]):
                 pairs.append((TOPIC_BYTES, text.encode()))
             elif value is not None:
                 pairs.append((f"jelly-{name}", text))
+        for key, sent in pairs:
+            if isinstance(sent, str) and not _SENDABLE.fullmatch(f"{key}={sent}"):
+                raise JellyArgumentError(
+                    f"the metadata {key!r} cannot be sent: expected a name of letters a-z, digits, '_', '.' and '-', "
+                    "without '-bin' at its end, and printable ASCII"
+                )
         return pairs
 
 

@@ -341,6 +341,21 @@ def test_the_blocking_client_is_made_from_the_other():
     assert blocking.TARGET.read_text("utf-8") == blocking.blocking()
 
 
+def test_metadata_that_cannot_be_sent(serve):
+    """Such as a token with the end of its line: the server is not asked, and the error does not show it."""
+    server = serve()
+    for token, metadata in (
+        ("s3cret\n", None), ("s\u00e9cret", None), (None, {"Name": "x"}), (None, {"a name": "x"}), (None, {"": "x"}),
+        (None, {"name": "\u00e9"}), (None, {"name-bin": "x"}),
+    ):  # fmt: skip
+        with jg.Client(server.address, token=token) as client:
+            with pytest.raises(jelly.JellyArgumentError, match="the metadata '.*' cannot be sent") as caught:
+                client.publish(messages("quads", 1), topic="t", options=OPTIONS, metadata=metadata)
+            assert "cret" not in str(caught.value)
+            with pytest.raises(jelly.JellyArgumentError, match="the metadata '.*' cannot be sent"):
+                list(client.subscribe("t", metadata=metadata))
+
+
 def test_metadata_goes_along(serve):
     class Telling(jg.Handler):
         def on_subscribe(self, call):
