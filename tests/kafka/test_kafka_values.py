@@ -149,6 +149,9 @@ def test_namespaces_and_metadata() -> None:
     message = Message(TRIPLES, namespaces=[("ex", "http://example.org/")], metadata={"key": b"value"})
     made = JellyDeserializer("message")(serialize(message))
     assert (made.metadata, made.namespaces, made.statements) == ({"key": b"value"}, [], TRIPLES)
+    batch = JellyDeserializer("batch")(serialize(message))  # passed on as it came, alone and with others
+    for value in (serialize(batch), *serialize.serialize_many([batch]), *serialize.serialize_many(batch)):
+        assert JellyDeserializer("frame")(value).metadata == {"key": b"value"}
     with_names = JellySerializer(namespaces=True)
     assert JellyDeserializer("frame")(with_names(message)).namespaces == [("ex", "http://example.org/")]
     assert jelly.read_options(with_names(message)).version == 2
