@@ -111,6 +111,10 @@ class Topics:
                 raise JellyOptionsError(
                     f"topic {name!r} has no limit {sorted(unknown)[0]}: expected {', '.join(self.limits)}"
                 )
+        for limits in (self.limits, *self.per_topic.values(), {"sync_interval": sync_interval}):
+            for limit, value in limits.items():
+                if value is not None and not (isinstance(value, int | float) and value >= 0):
+                    raise JellyOptionsError(f"{limit} is {value!r}: expected a number that is not negative")
         self.sync: str = sync
         self.sync_interval = sync_interval
         self.max_topics = max_topics
@@ -133,14 +137,13 @@ class Topics:
                 self._held.close()
                 raise
         waits = [
-            max(age / 8, 0.01)
+            age / 8
             for limits in (self.limits, *self.per_topic.values())
             if (age := limits.get("keep_age")) is not None
         ] + [sync_interval] * (sync == "interval")
         if waits:
-            self._keeper = threading.Thread(
-                target=self._look_after, args=(min(*waits, _LONGEST_WAIT),), name="jelly-topics", daemon=True
-            )
+            wait = min(max(min(waits), 0.01), _LONGEST_WAIT)
+            self._keeper = threading.Thread(target=self._look_after, args=(wait,), name="jelly-topics", daemon=True)
             self._keeper.start()
 
     def _load(self, store: Path) -> None:

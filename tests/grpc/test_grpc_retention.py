@@ -178,6 +178,23 @@ def test_limits_of_some_topics(tmp_path):
         assert topics.get("small").keep_age == 60.0
     with pytest.raises(jelly.JellyOptionsError, match="topic 'x' has no limit keep_size: expected keep, keep_bytes"):
         jg.Topics(per_topic={"x": {"keep_size": 1}})
+    for wrong in (
+        {"keep": -1}, {"keep_bytes": -1}, {"keep_age": -1.0}, {"sync_interval": -1.0},
+        {"per_topic": {"x": {"keep_age": "7d"}}},
+    ):  # fmt: skip
+        with pytest.raises(jelly.JellyOptionsError, match="expected a number that is not negative"):
+            jg.Topics(tmp_path, **wrong)
+
+
+def test_an_interval_of_nothing(tmp_path):
+    """Messages are written to the disk often, and not without a pause."""
+    with jg.Topics(tmp_path, sync="interval", sync_interval=0.0) as topics:
+        rounds: list[bool] = []
+        topics.get("t", create=True).sync = lambda: rounds.append(True)
+        until(lambda: rounds)
+        begun = len(rounds)
+        time.sleep(0.3)
+    assert len(rounds) - begun <= 31
 
 
 def test_what_is_gone_over_the_wire(serve, tmp_path):
