@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import re
 import threading
@@ -131,6 +132,7 @@ class BaseFeed(Generic[Item]):
         self._attempts = attempts
         self._number: int | None = None
         self._received = 0
+        self._since = math.inf  # when the call was answered
         self._decoder = FrameDecoder(patch=kind == "patches")
         self._call: Any = None
         self._closed = threading.Event()
@@ -158,6 +160,7 @@ class BaseFeed(Generic[Item]):
         start, follow, metadata = self._given
         pairs = self._client._metadata(metadata, start=start if self._number is None else self._number, follow=follow)
         self._decoder = FrameDecoder(patch=self._kind == "patches")
+        self._since = math.inf
         self._call = self._client._subscribe[self._kind](
             self._request, metadata=pairs, timeout=self._attempts.left
         )
@@ -167,6 +170,7 @@ class BaseFeed(Generic[Item]):
 
     def _began(self, metadata: Any) -> None:
         """Take the initial metadata of the server."""
+        self._since = time.monotonic()
         first = metadata_of(metadata).get(FIRST, "")
         if first.isdigit():
             self._number = int(first)
@@ -181,6 +185,8 @@ class BaseFeed(Generic[Item]):
         """Seconds until the next attempt. Raises the error if there must be no other attempt."""
         if self._received > 0 and self._number is None and isinstance(error, grpc.RpcError):
             raise service_error(error) from None  # the position is unknown
+        if time.monotonic() - self._since > LONGEST_WAIT:  # it was connected, though no message came
+            self._attempts.failed = 0
         return self._attempts.wait(error)
 
     def _item(self, batch: Batch) -> Any:

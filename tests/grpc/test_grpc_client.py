@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from types import SimpleNamespace
 
 import grpc
 import pytest
@@ -114,13 +115,50 @@ def test_a_server_that_is_not_there_yet(serve, monkeypatch):
     asyncio.run(nobody())
 
 
+class Away(grpc.RpcError):
+    """The error of a lost connection."""
+
+    def code(self):
+        return grpc.StatusCode.UNAVAILABLE
+
+    def details(self):
+        return "lost"
+
+
+def test_a_quiet_topic_and_connections_that_are_lost_now_and_then(monkeypatch):
+    """Only attempts in a row count: a call that was answered, and lasted, begins a new row, also without a message."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("jelly.grpc._calls.time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr("jelly.grpc._calls.FIRST_WAIT", 0.001)
+
+    class Call:
+        def __init__(self, seconds, *frames):
+            self.seconds, self.frames = seconds, frames
+
+        def initial_metadata(self):
+            return [("jelly-first", "7")]
+
+        def __iter__(self):
+            yield from self.frames
+            clock.now += self.seconds
+            if not self.frames:
+                raise Away
+
+        def cancel(self):
+            """Nothing to end."""
+
+    def feed(*calls):
+        next_call = iter(calls).__next__
+        client = SimpleNamespace(_metadata=lambda *_, **__: [], _subscribe={"statements": lambda *_, **__: next_call()})
+        return jg.Feed(client, "statements", b"", (None, None, None), Attempts(2, None))
+
+    assert list(feed(*[Call(60)] * 9, Call(0, b"frame")).raw()) == [b"frame"]
+    with pytest.raises(jelly.JellyServiceError, match="UNAVAILABLE: lost"):
+        list(feed(*[Call(0)] * 3, Call(0, b"frame")).raw())
+
+
 def test_a_server_that_is_away_for_hours():
     """Attempts go on, at most 6 seconds apart, however many have failed."""
-
-    class Away(grpc.RpcError):
-        def code(self):
-            return grpc.StatusCode.UNAVAILABLE
-
     attempts = Attempts(10_000, None)
     waits = [attempts.wait(Away()) for _ in range(3000)]
     assert attempts.failed == 3000
