@@ -405,6 +405,26 @@ def test_metadata_goes_along(serve):
         assert frame.metadata["jelly-start"] == b"latest"
 
 
+def test_the_first_frame_decides(serve):
+    """As for `jelly.Writer`, all of it: a named graph may come after a triple."""
+    triple = jelly.Triple(*[jelly.IRI("a:s")] * 3)
+    quad = jelly.Quad(*triple, jelly.IRI("a:g"))
+    both = [jelly.Quad(*triple, jelly.DefaultGraph()), quad]
+    server = serve()
+    with jg.Client(server.address) as client:
+        for name, items in {"statements": [triple, quad], "frames": [jelly.Frame(0, [triple, quad])]}.items():
+            client.publish(items, topic=name)
+            assert list(client.subscribe(name, follow=False).statements()) == both
+        client.publish([triple, triple], topic="triples")
+        assert list(client.subscribe("triples", follow=False).statements()) == [triple, triple]
+        for options, items in (
+            ({"physical_type": 1}, [triple, quad]), ({"logical_type": 1}, [triple, quad]),
+            (None, [jelly.Frame(0, [triple]), jelly.Frame(1, [quad])]), (None, [triple] * 256 + [quad]),
+        ):  # fmt: skip
+            with pytest.raises(jelly.JellyOptionsError, match="cannot go into a stream of triples"):
+                client.publish(items, topic="late", options=options)
+
+
 def test_items_of_all_kinds(serve):
     server = serve()
     text = b"".join(b'<a:s%d> <a:p> "%d" <a:g> .\n' % (i // 3, i) for i in range(600))
