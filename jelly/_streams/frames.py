@@ -17,7 +17,7 @@ from jelly._options.options import MIN_NAME_TABLE, PatchOptions, PatchStreamType
 from jelly._options.settings import checked
 from jelly._streams.output_options import output_options
 from jelly._streams.reader import Frame, Statement, frames_of
-from jelly._streams.widening import ALL_FIELDS, changed, missing
+from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
@@ -116,6 +116,7 @@ class FrameEncoder:
             self._settings["frame_bytes"] = 0
         self._encoder: Encoder | None = None
         self._collector: Any = OperationBatchBuilder(4) if self._patch else None  # else a BatchBuilder
+        self._width = 0  # terms of the first statement that was collected
         self._raw: bool | None = None  # whether the items are frames; None before the first
         self._is_grouped = False
 
@@ -190,8 +191,10 @@ class FrameEncoder:
         return 3 if statement is None else arity_of(statement)
 
     def _collect(self, statement: Any) -> None:
-        """Collect statements like this one."""
-        self._collector = BatchBuilder(self._arity(statement))
+        """Collect statements like this one; where the physical type is open, the first frame may have named graphs."""
+        self._width = self._arity(statement)
+        is_open = not isinstance(self._given, StreamOptions) and "physical_type" in open_fields(self._given)
+        self._collector = BatchBuilder(4 if is_open else self._width)
 
     def _add_frame(self, frame: Frame) -> list[bytes]:
         if self._collector is None:
@@ -237,10 +240,10 @@ class FrameEncoder:
                 # A frame that was sent cannot be taken back: these announce what may come.
                 options = changed(PatchOptions(), {"rdf_star": True, "generalized_statements": True, **given})
             else:
-                arity = self._arity(None) if first is None else first.arity
+                arity = self._width or (self._arity(None) if first is None else first.arity)
                 options = output_options(None, arity, given, grouped=self._is_grouped)
             if first is not None:
-                options = changed(options, missing(options, first, ALL_FIELDS - {"physical_type"} - given.keys()))
+                options = changed(options, missing(options, first, open_fields(given)))
         if isinstance(options, PatchOptions):
             options = as_frames(options)
         elif self._is_grouped and not options.version:

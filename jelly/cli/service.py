@@ -131,9 +131,9 @@ def serve(listen: str, files: Any, store: str | None, keep: int | None, tokens: 
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from jelly.grpc import Broker, Server, Topics
     from jelly.grpc import tokens as known_tokens
-    from jelly.grpc._context import is_loopback
+    from jelly.grpc._context import is_open
 
-    if not (given["cert"] or given["insecure"] or is_loopback(listen)):
+    if is_open(listen) and not (given["cert"] or given["insecure"]):
         raise jelly.JellyOptionsError(
             f"{listen} can be reached from other machines: give --cert and --key, or --insecure if that is intended"
         )
@@ -183,13 +183,18 @@ def _load(topics: Any, name: str, file: str, settings: dict[str, Any] | None) ->
     if topic.end:
         say(f"topic {name}: {topic.end:,} messages in the store, {file} is not loaded")
         return
-    with (
-        progress_bar(f"Loading {name}") as progress,
-        patches.PatchReader(file) if settings is None else jelly.Reader(file, **settings) as reader,
-    ):
-        batches = reader.source.watched(reader.batches(), progress)
-        first = [*islice(batches, 1)]  # the options come before it
-        topic.fill(chain(first, batches), reader.options or (patches.PatchOptions() if settings is None else None))
+    try:
+        with (
+            progress_bar(f"Loading {name}") as progress,
+            patches.PatchReader(file) if settings is None else jelly.Reader(file, **settings) as reader,
+        ):
+            batches = reader.source.watched(reader.batches(), progress)
+            first = [*islice(batches, 1)]  # the options come before it
+            topic.fill(chain(first, batches), reader.options or (patches.PatchOptions() if settings is None else None))
+    except BaseException:
+        if topics.store is not None:  # the next start would take the beginning of the file for all of it
+            topics.delete(name)
+        raise
     say(f"topic {name}: {topic.end:,} messages from {file}")
 
 

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
+import re
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
@@ -34,6 +36,8 @@ MAX_MESSAGE = 1 << 28
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 # Any answer shows that there is a server, even that the method is unknown.
 PROBE = "/grpc.health.v1.Health/Check"
+# An entry of call metadata that is text, with "=" between name and value.
+_SENDABLE = re.compile(r"[0-9a-z_.-]+(?<!-bin)=[ -~]*")
 # How a call ends that fails or is cancelled.
 FAILURES = (grpc.RpcError, asyncio.CancelledError)
 
@@ -66,7 +70,8 @@ class Attempts:
 
     def wait(self, error: Any) -> float:
         """Seconds until the next attempt. Raises the error if there must be no other attempt."""
-        wait: float = min(FIRST_WAIT * 2**self.failed, LONGEST_WAIT) * random.uniform(0.8, 1.2)
+        doubled = 2 ** min(self.failed, 10)  # more are the longest wait, and after 1024 no float
+        wait: float = min(FIRST_WAIT * doubled, LONGEST_WAIT) * random.uniform(0.8, 1.2)
         left = self.left
         if self.failed >= self.retries or not is_unavailable(error) or (left is not None and wait > left):
             raise service_error(error) from None
@@ -127,6 +132,7 @@ class BaseFeed(Generic[Item]):
         self._attempts = attempts
         self._number: int | None = None
         self._received = 0
+        self._since = math.inf  # when the call was answered
         self._decoder = FrameDecoder(patch=kind == "patches")
         self._call: Any = None
         self._closed = threading.Event()
@@ -154,6 +160,7 @@ class BaseFeed(Generic[Item]):
         start, follow, metadata = self._given
         pairs = self._client._metadata(metadata, start=start if self._number is None else self._number, follow=follow)
         self._decoder = FrameDecoder(patch=self._kind == "patches")
+        self._since = math.inf
         self._call = self._client._subscribe[self._kind](
             self._request, metadata=pairs, timeout=self._attempts.left
         )
@@ -163,6 +170,7 @@ class BaseFeed(Generic[Item]):
 
     def _began(self, metadata: Any) -> None:
         """Take the initial metadata of the server."""
+        self._since = time.monotonic()
         first = metadata_of(metadata).get(FIRST, "")
         if first.isdigit():
             self._number = int(first)
@@ -177,6 +185,8 @@ class BaseFeed(Generic[Item]):
         """Seconds until the next attempt. Raises the error if there must be no other attempt."""
         if self._received > 0 and self._number is None and isinstance(error, grpc.RpcError):
             raise service_error(error) from None  # the position is unknown
+        if time.monotonic() - self._since > LONGEST_WAIT:  # it was connected, though no message came
+            self._attempts.failed = 0
         return self._attempts.wait(error)
 
     def _item(self, batch: Batch) -> Any:
@@ -295,6 +305,12 @@ class BaseClient(Generic[F, P]):
                 pairs.append((TOPIC_BYTES, text.encode()))
             elif value is not None:
                 pairs.append((f"jelly-{name}", text))
+        for key, sent in pairs:
+            if isinstance(sent, str) and not _SENDABLE.fullmatch(f"{key}={sent}"):
+                raise JellyArgumentError(
+                    f"the metadata {key!r} cannot be sent: expected a name of letters a-z, digits, '_', '.' and '-', "
+                    "without '-bin' at its end, and printable ASCII"
+                )
         return pairs
 
 

@@ -29,10 +29,13 @@ __all__ = ["grpc"]
 
 log = logging.getLogger("jelly.grpc")
 
-# Maximum characters of the message of a status: gRPC has a limit for all headers.
-MAX_DETAIL = 1000
+# Maximum bytes of the message of a status: clients refuse headers of more than 8 KB. A byte that is not ASCII takes 3.
+MAX_DETAIL = 2000
 
-_EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
+_FULL, _FILES = "the store is full", "the server has too many open files"
+_EXHAUSTED = {
+    errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EFBIG: _FULL, errno.EMFILE: _FILES, errno.ENFILE: _FILES
+}  # fmt: skip
 
 Authenticate = Callable[[Mapping[str, str]], "str | None"]
 Authorize = Callable[["str | None", str, str], bool]
@@ -72,11 +75,12 @@ def status_of(error: BaseException) -> tuple[Any, str]:
     codes = grpc.StatusCode
     if isinstance(error, OSError) and error.errno in _EXHAUSTED:
         log.error("the store: %s", error)
-        return codes.RESOURCE_EXHAUSTED, "the store is full"
+        return codes.RESOURCE_EXHAUSTED, _EXHAUSTED[error.errno]
     if isinstance(error, JellyError | NotImplementedError):
         usual = codes.INVALID_ARGUMENT if isinstance(error, JellyError) else codes.UNIMPLEMENTED
         code = codes.__members__.get(getattr(error, "code", ""), usual)
-        return code, str(error)[:MAX_DETAIL] or "not implemented"
+        text = str(error).encode(errors="replace")[:MAX_DETAIL].decode(errors="ignore")
+        return code, text or "not implemented"
     log.error("a call failed", exc_info=error)
     return codes.INTERNAL, "the server failed; its log says why"
 
@@ -249,7 +253,8 @@ class Publication(Call):
 
     def _decode(self, frame: bytes) -> Batch:
         most = self._server._max_bytes
-        batch = self._decoder.decode(inflate(frame, most))
+        frame = inflate(frame, most)
+        batch = self._decoder.decode(frame)
         # Empty frames may come before the options, which name the topic.
         if not self._checked and (self._topic or self.options is not None):
             self._server._check(self, "publish", self.topic)
@@ -316,6 +321,21 @@ class Tls:
     def of_client(self) -> Any:
         """Create grpc.ChannelCredentials."""
         return grpc.ssl_channel_credentials(_pem(self.authorities), _pem(self.key), _pem(self.certificate))
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """The parts of an address to listen on. JellyOptionsError if it is none: gRPC takes 99999 for 34463."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65_535:
+        raise JellyOptionsError(f"{address!r} is no address: expected HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def is_open(address: str) -> bool:
+    """Whether other machines can reach what listens on an address. JellyOptionsError if it is none."""
+    if not address.startswith("unix"):
+        host_and_port(address)
+    return not is_loopback(address)
 
 
 def is_loopback(address: str) -> bool:

@@ -12,7 +12,7 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._streams.frames import FrameDecoder, FrameEncoder, as_frames
 from jelly.errors import JellyFormatError, JellyOptionsError
-from jelly.grpc._protocol import serve_options
+from jelly.grpc._protocol import serve_options, usual
 from jelly.patch import Patch
 from jelly.patch._patch import split_patches
 
@@ -73,7 +73,7 @@ class WholePatches:
         self._decoder = FrameDecoder(patch=True)
         self._encoder: Encoder | None = None
         if not options.is_grouped:
-            self._encoder = Encoder(as_frames(options), frame_rows=0, frame_bytes=0)
+            self._encoder = Encoder(usual(as_frames(options)), frame_rows=0, frame_bytes=0)
 
     def add(self, batch: Batch) -> Iterator[Batch]:
         """The patches that are complete with another Batch."""

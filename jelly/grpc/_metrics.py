@@ -7,7 +7,8 @@ import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from jelly.errors import JellyOptionsError, need
+from jelly.errors import need
+from jelly.grpc._context import host_and_port
 
 if TYPE_CHECKING:
     from jelly.grpc._broker import Broker
@@ -55,18 +56,16 @@ class Monitor:
     """
 
     def __init__(self, broker: Broker, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        if not port.isdigit() or not host:
-            raise JellyOptionsError(f"{address!r} is no address: expected HOST:PORT")
+        host, port = host_and_port(address)
         self.is_stopping = False
         self._topics = broker.topics
         registry = CollectorRegistry()
         registry.register(broker)
         try:
-            self._server, self._thread = start_http_server(int(port), host.strip("[]"), registry)
+            self._server, self._thread = start_http_server(port, host, registry)
         except OSError as error:
             raise OSError(error.errno, f"cannot listen there: {error.strerror}", address) from None
-        self.address = f"{host}:{self._server.server_port}"
+        self.address = f"{address.rpartition(':')[0]}:{self._server.server_port}"
         self._metrics: Any = self._server.get_app()
         self._server.set_app(self._answer)
 

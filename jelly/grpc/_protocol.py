@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from jelly._bytes.frame_text import RDF, message
 from jelly._core.jelly.stream_options import options_row
+from jelly._options.limits import default
 from jelly._options.options import (
     MAX_TABLE_SIZE,
     MIN_NAME_TABLE,
@@ -52,7 +53,12 @@ FIRST = "jelly-first"  # sent back: the number of the first message
 
 RECEIVED = b""  # RdfStreamReceived has no fields
 
-_SIZES = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
+# The sizes of tables, and the largest that readers accept by default.
+_SIZES = {
+    "max_name_table_size": default("max_names"),
+    "max_prefix_table_size": default("max_prefixes"),
+    "max_datatype_table_size": default("max_datatypes"),
+}
 
 
 def pack_subscribe(topic: str, options: StreamOptions | PatchOptions | None = None) -> bytes:
@@ -138,6 +144,15 @@ def unpack_options(data: bytes, patch: bool = False) -> StreamOptions | PatchOpt
         return StreamOptions(**values)
     defaults = {"stream_type": PatchStreamType.FRAME, "statement_type": StatementType.QUADS, "version": 1}
     return PatchOptions(**values | {name: values[name] or default for name, default in defaults.items()})
+
+
+def usual(options: Any) -> Any:
+    """Options whose tables are no larger than readers accept by default, whatever a server was told to accept.
+
+    >>> usual(StreamOptions(physical_type=1, max_name_table_size=100_000)).max_name_table_size
+    4096
+    """
+    return options.replace(**{name: min(getattr(options, name), most) for name, most in _SIZES.items()})
 
 
 def serve_options(own: Any, requested: Any) -> Any:

@@ -27,7 +27,8 @@ from jelly.grpc._context import (
     Subscription,
     Tls,
     grpc,
-    is_loopback,
+    host_and_port,
+    is_open,
     metadata_of,
     status_of,
 )
@@ -168,7 +169,7 @@ class Server:
         max_received_bytes: int = MAX_RECEIVED,
         **limits: int,
     ) -> None:
-        if tls is None and not insecure and not is_loopback(address):
+        if is_open(address) and tls is None and not insecure:
             raise JellyOptionsError(
                 f"{address} can be reached from other machines: pass tls=, or insecure=True if that is intended"
             )
@@ -359,9 +360,12 @@ class Server:
 
 def _bind_error(address: str, error: RuntimeError) -> OSError:
     """The reason why an address is not available, which gRPC does not give."""
-    host, _, port = address.rpartition(":")
     try:
-        places = socket.getaddrinfo(host.strip("[]") or None, port, type=socket.SOCK_STREAM)
+        places: Any
+        if address.startswith("unix:") and hasattr(socket, "AF_UNIX"):
+            places = [(socket.AF_UNIX, socket.SOCK_STREAM, 0, "", address.removeprefix("unix:"))]
+        else:
+            places = socket.getaddrinfo(*host_and_port(address), type=socket.SOCK_STREAM)
         for family, kind, protocol, _, place in places:
             with socket.socket(family, kind, protocol) as trial:
                 trial.bind(place)

@@ -32,7 +32,7 @@ from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, FrameEncoder, as_frames
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.grpc._framing import BIG, check_whole
-from jelly.grpc._protocol import TopicInfo, accept_options, check_content, serve_options
+from jelly.grpc._protocol import TopicInfo, accept_options, check_content, serve_options, usual
 
 SEGMENT_MESSAGES = 256
 SEGMENT_BYTES = 1 << 20
@@ -174,7 +174,7 @@ class Topic:
     def take(self, options: StreamOptions | PatchOptions) -> None:
         """Take over the options of the first publication."""
         # Later publications may have namespaces, and the options of a stream never change.
-        self.options = (
+        self.options = usual(
             as_frames(options)
             if isinstance(options, PatchOptions)
             else options.replace(stream_name=self.name, version=NAMESPACES)
@@ -268,7 +268,7 @@ class Topic:
     def fill(self, items: Iterable[Any], options: StreamOptions | PatchOptions | None = None) -> None:
         """Append many items, see `FrameEncoder`. PatchOptions say that they are patches."""
         decoder = FrameDecoder(patch=isinstance(options, PatchOptions))
-        for frame in FrameEncoder(options).encode_many(items):
+        for frame in FrameEncoder(options and usual(options)).encode_many(items):
             batch = decoder.decode(frame)
             if decoder.options is not None and (self.options is None or self.end == 0):
                 self.offer(decoder.options)
@@ -282,7 +282,8 @@ class Topic:
             return part.torn
         if self.keep_bytes is not None and part.size >= min(PART_BYTES, self.keep_bytes // PARTS):
             return True
-        return self.keep_age is not None and now - part.began >= self.keep_age / PARTS
+        # It began later than now if the clock was ahead.
+        return self.keep_age is not None and not 0 <= now - part.began < self.keep_age / PARTS
 
     def trim(self) -> None:
         """Drop messages that are not kept."""
@@ -295,6 +296,7 @@ class Topic:
 
     def _is_over(self, oldest: Part, now: float) -> bool:
         """Whether the oldest part is to be dropped; of one that is alone only its age counts."""
+        oldest.newest = min(oldest.newest, now)  # written while the clock was ahead, it ages from now on
         if self.keep_age is not None and oldest.size and oldest.newest < now - self.keep_age:
             return True
         if len(self.parts) == 1:

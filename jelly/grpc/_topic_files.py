@@ -203,9 +203,7 @@ class FileTopic(Topic):
         try:
             return super().read(number)
         except FileNotFoundError:
-            if number < self.first or self._is_deleted:
-                return super().read(number)  # which says so
-            raise
+            return super().read(number)  # the file was deleted meanwhile, which is said after that
 
     def _load(self, part: FilePart, begin: int, end: int) -> list[bytes]:
         with open(part.path, "rb") as file:

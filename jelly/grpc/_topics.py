@@ -17,7 +17,7 @@ from jelly._bytes.part_file import RESERVED, lock, patiently, to_disk
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._topic import Topic
-from jelly.grpc._topic_files import NUMBER, PATCH_SUFFIX, SUFFIX, FileTopic
+from jelly.grpc._topic_files import DIGITS, NUMBER, PATCH_SUFFIX, SUFFIX, FileTopic
 
 if TYPE_CHECKING:
     from jelly.grpc._topic_kafka import KafkaStore
@@ -26,8 +26,8 @@ log = logging.getLogger("jelly.grpc")
 
 # Of a topic in memory.
 KEEP, KEEP_BYTES = 10_000, 1 << 28
-# File names have at most 255 bytes on common systems; 21 are for the number of a file.
-_MAX_NAME = 230
+# File names have at most 255 bytes on common systems, those of later files with a number and a suffix.
+_MAX_NAME = 255 - len(NUMBER) - DIGITS - len(PATCH_SUFFIX)
 _OWNERS = ".owners.json"
 # Seconds between two looks at what is too old.
 _LONGEST_WAIT = 60.0
@@ -111,6 +111,10 @@ class Topics:
                 raise JellyOptionsError(
                     f"topic {name!r} has no limit {sorted(unknown)[0]}: expected {', '.join(self.limits)}"
                 )
+        for limits in (self.limits, *self.per_topic.values(), {"sync_interval": sync_interval}):
+            for limit, value in limits.items():
+                if value is not None and not (isinstance(value, int | float) and value >= 0):
+                    raise JellyOptionsError(f"{limit} is {value!r}: expected a number that is not negative")
         self.sync: str = sync
         self.sync_interval = sync_interval
         self.max_topics = max_topics
@@ -133,14 +137,13 @@ class Topics:
                 self._held.close()
                 raise
         waits = [
-            max(age / 8, 0.01)
+            age / 8
             for limits in (self.limits, *self.per_topic.values())
             if (age := limits.get("keep_age")) is not None
         ] + [sync_interval] * (sync == "interval")
         if waits:
-            self._keeper = threading.Thread(
-                target=self._look_after, args=(min(*waits, _LONGEST_WAIT),), name="jelly-topics", daemon=True
-            )
+            wait = min(max(min(waits), 0.01), _LONGEST_WAIT)
+            self._keeper = threading.Thread(target=self._look_after, args=(wait,), name="jelly-topics", daemon=True)
             self._keeper.start()
 
     def _load(self, store: Path) -> None:

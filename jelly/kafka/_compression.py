@@ -81,13 +81,16 @@ class Unpacker:
         return JellyLimitError(f"the value decompresses to more than {self._max} bytes: raise max_value_bytes")
 
     def _unpack_gzip(self, data: Any) -> bytes:
-        stream = zlib.decompressobj(_GZIP_WINDOW)
-        try:
-            made = stream.decompress(data, self._max + 1)
-        except zlib.error as error:
-            raise JellyFormatError(f"the value is no gzip data: {error}") from None
-        if not stream.eof and len(made) <= self._max:
-            raise JellyTruncatedError("the value ends inside its gzip data")
+        made = b""
+        while data and len(made) <= self._max:  # members one after the other
+            stream = zlib.decompressobj(_GZIP_WINDOW)
+            try:
+                made += stream.decompress(data, self._max + 1 - len(made))
+            except zlib.error as error:
+                raise JellyFormatError(f"the value is no gzip data: {error}") from None
+            if not stream.eof and len(made) <= self._max:
+                raise JellyTruncatedError("the value ends inside its gzip data")
+            data = stream.unused_data
         return made
 
     def _unpack_zstd(self, data: Any) -> bytes:
@@ -112,5 +115,7 @@ class Unpacker:
         if number not in self._decompressors:
             settings = {"dict_data": self._dictionaries[number]} if number else {}
             zstd = zstandard()
-            self._decompressors[number] = Shared(lambda: zstd.ZstdDecompressor(**settings).decompress)
+            self._decompressors[number] = Shared(
+                lambda: partial(zstd.ZstdDecompressor(**settings).decompress, allow_extra_data=False)
+            )
         return self._decompressors[number]

@@ -66,7 +66,7 @@ class ValueReader:
             return data, format, None
         if format is JELLY:
             return data, format, self._jelly(data)
-        with Reader(bytes(data), format=format.name, **self._known(format)) as reader:
+        with Reader(bytes(data), format=format.name, **self.known(format)) as reader:
             return data, format, list(reader.batches())
 
     def _jelly(self, data: Any) -> list[Batch]:
@@ -78,9 +78,10 @@ class ValueReader:
 
     def patches(self, data: Any, format: Format, **settings: Any) -> PatchReader:
         """A reader of the patches."""
-        return PatchReader(bytes(data), format=format.name, **settings, **self._known(format))
+        return PatchReader(bytes(data), format=format.name, **settings, **self.known(format))
 
-    def _known(self, format: Format) -> dict[str, Any]:
+    def known(self, format: Format) -> dict[str, Any]:
+        """The limits that a format has."""
         return {name: value for name, value in self._limits.items() if name in format.reading}
 
 
@@ -218,7 +219,7 @@ class JellyDeserializer:
         if self._result == "arrow":
             from jelly.patch._arrow import read_arrow
 
-            return read_arrow(bytes(data), format=format.name).read_all()
+            return read_arrow(bytes(data), format=format.name, **self._reader.known(format)).read_all()
         rows = {"batch_rows": MAX_PATCH_ROWS, "batch_bytes": 1 << 30} if self._result == "batch" else {}
         with self._reader.patches(data, format, **rows) as reader:
             if self._result == "batch":

@@ -222,7 +222,8 @@ class ValueEncoder:
             return self._patch(batch)
         grouped = batch.options is not None and batch.options.is_grouped
         encoder = self._encoder(batch, batch.arity, grouped, len(batch))
-        frames = encoder.encode_frames(batch, False) + encoder.close_frames()
+        is_frame = batch.frames.tolist() == [len(batch)]  # which may have metadata
+        frames = encoder.encode_frames(batch, is_frame) + ([] if is_frame else encoder.close_frames())
         # A Batch without statements makes no frame.
         return _whole(frames or [stream_of((), self._plain(batch.arity, grouped, False).options)], 1)[0]
 

@@ -113,6 +113,9 @@ def _apply_to_target(patches: Iterable[Patch], target: _Graph | _Store, on_missi
             new = np.flatnonzero(~found & net.added).tolist()
             for number in old:
                 target.remove(statements[number])
+            # A target may take two statements for one, such as those with a language tag in capitals and without.
+            kept = np.flatnonzero(found & net.added).tolist() if old else ()
+            new += [number for number in kept if not target.has(statements[number])]
             target.add([statements[number] for number in new])
             for _, operation in net.namespaces.values():
                 if isinstance(operation, AddNamespace):

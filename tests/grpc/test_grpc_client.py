@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from types import SimpleNamespace
 
 import grpc
 import pytest
@@ -13,6 +14,7 @@ from support import blocking
 
 import jelly
 import jelly.grpc as jg
+from jelly.grpc._calls import Attempts
 
 OPTIONS = options("quads")
 
@@ -111,6 +113,57 @@ def test_a_server_that_is_not_there_yet(serve, monkeypatch):
                 await client.subscribe("t").raw().__anext__()
 
     asyncio.run(nobody())
+
+
+class Away(grpc.RpcError):
+    """The error of a lost connection."""
+
+    def code(self):
+        return grpc.StatusCode.UNAVAILABLE
+
+    def details(self):
+        return "lost"
+
+
+def test_a_quiet_topic_and_connections_that_are_lost_now_and_then(monkeypatch):
+    """Only attempts in a row count: a call that was answered, and lasted, begins a new row, also without a message."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("jelly.grpc._calls.time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr("jelly.grpc._calls.FIRST_WAIT", 0.001)
+
+    class Call:
+        def __init__(self, seconds, *frames):
+            self.seconds, self.frames = seconds, frames
+
+        def initial_metadata(self):
+            return [("jelly-first", "7")]
+
+        def __iter__(self):
+            yield from self.frames
+            clock.now += self.seconds
+            if not self.frames:
+                raise Away
+
+        def cancel(self):
+            """Nothing to end."""
+
+    def feed(*calls):
+        next_call = iter(calls).__next__
+        client = SimpleNamespace(_metadata=lambda *_, **__: [], _subscribe={"statements": lambda *_, **__: next_call()})
+        return jg.Feed(client, "statements", b"", (None, None, None), Attempts(2, None))
+
+    assert list(feed(*[Call(60)] * 9, Call(0, b"frame")).raw()) == [b"frame"]
+    with pytest.raises(jelly.JellyServiceError, match="UNAVAILABLE: lost"):
+        list(feed(*[Call(0)] * 3, Call(0, b"frame")).raw())
+
+
+def test_a_server_that_is_away_for_hours():
+    """Attempts go on, at most 6 seconds apart, however many have failed."""
+    attempts = Attempts(10_000, None)
+    waits = [attempts.wait(Away()) for _ in range(3000)]
+    assert attempts.failed == 3000
+    assert waits[0] < 0.2
+    assert all(4 <= wait <= 6 for wait in waits[6:])
 
 
 @pytest.mark.bounded
@@ -326,6 +379,21 @@ def test_the_blocking_client_is_made_from_the_other():
     assert blocking.TARGET.read_text("utf-8") == blocking.blocking()
 
 
+def test_metadata_that_cannot_be_sent(serve):
+    """Such as a token with the end of its line: the server is not asked, and the error does not show it."""
+    server = serve()
+    for token, metadata in (
+        ("s3cret\n", None), ("s\u00e9cret", None), (None, {"Name": "x"}), (None, {"a name": "x"}), (None, {"": "x"}),
+        (None, {"name": "\u00e9"}), (None, {"name-bin": "x"}),
+    ):  # fmt: skip
+        with jg.Client(server.address, token=token) as client:
+            with pytest.raises(jelly.JellyArgumentError, match="the metadata '.*' cannot be sent") as caught:
+                client.publish(messages("quads", 1), topic="t", options=OPTIONS, metadata=metadata)
+            assert "cret" not in str(caught.value)
+            with pytest.raises(jelly.JellyArgumentError, match="the metadata '.*' cannot be sent"):
+                list(client.subscribe("t", metadata=metadata))
+
+
 def test_metadata_goes_along(serve):
     class Telling(jg.Handler):
         def on_subscribe(self, call):
@@ -335,6 +403,26 @@ def test_metadata_goes_along(serve):
         (frame,) = client.subscribe("t", metadata={"own": "value"}, start="latest")
         assert frame.metadata["own"] == b"value"
         assert frame.metadata["jelly-start"] == b"latest"
+
+
+def test_the_first_frame_decides(serve):
+    """As for `jelly.Writer`, all of it: a named graph may come after a triple."""
+    triple = jelly.Triple(*[jelly.IRI("a:s")] * 3)
+    quad = jelly.Quad(*triple, jelly.IRI("a:g"))
+    both = [jelly.Quad(*triple, jelly.DefaultGraph()), quad]
+    server = serve()
+    with jg.Client(server.address) as client:
+        for name, items in {"statements": [triple, quad], "frames": [jelly.Frame(0, [triple, quad])]}.items():
+            client.publish(items, topic=name)
+            assert list(client.subscribe(name, follow=False).statements()) == both
+        client.publish([triple, triple], topic="triples")
+        assert list(client.subscribe("triples", follow=False).statements()) == [triple, triple]
+        for options, items in (
+            ({"physical_type": 1}, [triple, quad]), ({"logical_type": 1}, [triple, quad]),
+            (None, [jelly.Frame(0, [triple]), jelly.Frame(1, [quad])]), (None, [triple] * 256 + [quad]),
+        ):  # fmt: skip
+            with pytest.raises(jelly.JellyOptionsError, match="cannot go into a stream of triples"):
+                client.publish(items, topic="late", options=options)
 
 
 def test_items_of_all_kinds(serve):

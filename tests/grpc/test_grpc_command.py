@@ -67,6 +67,40 @@ def test_serve_publish_subscribe(ending, tmp_path):
     assert "UNAVAILABLE" in err
 
 
+def test_a_topic_is_loaded_whole_or_not_at_all(tmp_path):
+    """A file that cannot be read to its end leaves nothing that the next start takes for all of it."""
+    file, store = tmp_path / "people.nt", tmp_path / "store"
+    lines = [b"<http://example.org/person/%d> <a:p> <a:o> .\n" % i for i in range(100_000)]
+    arguments = ["--store", str(store), "--topic", f"people={file}"]
+    file.write_bytes(b"".join([*lines, b"broken\n"]))
+    _, err = command("serve", "--listen", "127.0.0.1:0", *arguments, code=1)
+    assert "people.nt" in err
+    file.write_bytes(b"".join(lines))
+    for _ in range(2):  # a topic that is there already stays
+        server, address = serve_command(*arguments)
+        with jg.Client(address) as client:
+            assert client.topics("people")[0].statements == len(lines)
+        server.send_signal(signal.SIGTERM)
+        assert end(server) == 0
+        file.write_bytes(b"broken\n")
+
+
+def test_tables_of_a_file_that_is_loaded(tmp_path):
+    """Larger than others read: --max-names allows the file, and any client reads the topic."""
+    file = tmp_path / "large.jelly"
+    with jelly.Writer(file, {"max_name_table_size": 100_000}) as writer:
+        writer.extend(jelly.Triple(*[jelly.IRI(f"http://example.org/{i}")] * 3) for i in range(20_000))
+    _, err = command("serve", "--listen", "127.0.0.1:0", "--topic", f"large={file}", code=1)
+    assert "--max-names" in err
+    server, address = serve_command("--topic", f"large={file}", "--max-names", "200000")
+    try:
+        out, _ = command("subscribe", address, "large", "-o", str(tmp_path / "copy.jelly"), "--json")
+        assert json.loads(out)["statements"] == 20_000
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert end(server) == 0
+
+
 def test_a_server_that_is_stopped_with_a_subscriber(tmp_path):
     (tmp_path / "a.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n")
     server, address = serve_command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import gc
 import os
 import random
@@ -20,6 +21,8 @@ from support import craft
 
 import jelly
 import jelly.grpc as jg
+from jelly.grpc._context import status_of
+from jelly.grpc._metrics import Monitor
 from jelly.grpc._protocol import PUBLISH, SUBSCRIBE, pack_subscribe
 
 OPTIONS = options("quads")
@@ -260,6 +263,39 @@ def test_only_the_loopback_unless_told_otherwise():
             jg.Server(jg.Handler(), address)
     with jg.Server(jg.Handler()) as server, pytest.raises(OSError, match="cannot listen"):
         jg.Server(jg.Handler(), server.address).start()
+
+
+def test_what_is_no_address_to_listen_on(tmp_path):
+    for address in ("50051", "localhost", "localhost:", "127.0.0.1:99999", "127.0.0.1:http", "127.0.0.1:\u0661", ":0"):
+        for kind, handler in ((jg.Server, jg.Handler()), (Monitor, jg.Broker())):
+            with pytest.raises(jelly.JellyOptionsError, match="is no address: expected HOST:PORT"):
+                kind(handler, address)
+    with pytest.raises(OSError, match="cannot listen there: No such file or directory"):
+        jg.Server(jg.Handler(), f"unix:{tmp_path}/none/socket").start()
+    with jg.Server(jg.Broker(), f"unix:{tmp_path}/socket") as server, jg.Client(server.address) as client:
+        assert client.topics() == []
+
+
+def test_errors_of_long_names(serve):
+    """The status of an error arrives, whatever it has to say: clients refuse long headers."""
+    for kind in (jelly.JellyError, lambda reason: jg.Refusal("NOT_FOUND", reason)):
+        code, text = status_of(kind("\U0001f600" * 10_000))
+        assert len(text.encode()) == 2000
+        assert code.name in ("INVALID_ARGUMENT", "NOT_FOUND")
+    server = serve()
+    with jg.Client(server.address) as client:
+        for name in ("\U0001f600" * 5000, "\u00e9" * 5000, "e" * 5000):
+            for call in (client.topics, client.delete_topic, lambda name: list(client.subscribe(name))):
+                with pytest.raises(jelly.JellyServiceError, match="NOT_FOUND: there is no topic"):
+                    call(name)
+
+
+def test_what_is_exhausted():
+    """A limit of open files is not taken for a full disk."""
+    for number, reason in ((errno.ENOSPC, "the store is full"), (errno.EMFILE, "too many open files")):
+        code, text = status_of(OSError(number, os.strerror(number)))
+        assert code.name == "RESOURCE_EXHAUSTED"
+        assert reason in text
 
 
 def test_tls(serve, tmp_path):

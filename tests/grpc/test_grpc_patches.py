@@ -42,9 +42,9 @@ def patches(count: int, start: int = 0) -> list[Patch]:
     return [patch(i) for i in range(start, start + count)]
 
 
-def frames(given: list[Patch], kind: jelly.patch.PatchStreamType, rows: int = 3) -> list[bytes]:
+def frames(given: list[Patch], kind: jelly.patch.PatchStreamType, rows: int = 3, **changes: int) -> list[bytes]:
     """The frames of a stream; those of other types than FRAME end in the middle of patches and transactions."""
-    data = jelly.patch.dumps(given, PatchOptions(stream_type=kind), frame_rows=rows)
+    data = jelly.patch.dumps(given, PatchOptions(stream_type=kind, **changes), frame_rows=rows)
     return [frame for _, frame in jelly.grpc._topic_files.split_frames([data], jelly.grpc._topic_files.DELIMITED)]
 
 
@@ -171,6 +171,36 @@ def test_half_a_patch_is_never_stored(serve):
         found = list(client.subscribe("t", follow=False, kind="patches"))
         assert found[-3:] == patches(3)
         assert found[:-3] == patches(2)[: len(found) - 3]  # of the call that was cancelled, whole patches at most
+
+
+@pytest.mark.parametrize("gzip", [False, True])
+def test_a_patch_of_many_frames_is_no_larger_than_a_message(gzip, serve):
+    """Whether its frames are compressed or not."""
+    server = serve(max_message_bytes=1 << 16)
+    rows = [Add((IRI("a:s"), IRI("a:p"), Literal(f"{i}" + "x" * 5000))) for i in range(20)]
+    with jg.Client(server.address, gzip=gzip) as client:
+        with pytest.raises(jelly.JellyServiceError, match="a patch of more than 65536 bytes"):
+            client.publish(frames([Patch(rows)], FLAT, 1), topic="t", kind="patches")
+        assert client.topics("t")[0].end == 0
+        client.publish(frames([Patch(rows[:10])], FLAT, 1), topic="t", kind="patches")
+        assert client.topics("t")[0].end == 1
+
+
+def test_tables_are_no_larger_than_readers_take(serve, tmp_path):
+    """A server that accepts larger ones serves them to all clients, and starts again."""
+    sizes = {"max_name_table_size": 100_000, "max_prefix_table_size": 5000, "max_datatype_table_size": 1000}
+    with jg.Topics(tmp_path) as topics:
+        server = serve(topics, max_names=1 << 17, max_prefixes=1 << 17, max_datatypes=1 << 17)
+        with jg.Client(server.address) as client:
+            client.publish(messages("quads", 30), topic="s", options=options("quads", **sizes))
+            assert numbers(client.subscribe("s", follow=False)) == [*range(30)]
+            for kind in (FRAME, FLAT, PUNCTUATED):
+                given = frames([patch(0)], kind, **sizes)
+                client.publish(given, topic="p", kind="patches")
+            assert list(client.subscribe("p", follow=False, kind="patches")) == [patch(0)] * 3
+        server.close()
+    with jg.Topics(tmp_path) as topics:
+        assert [topics.get(name).end for name in ("s", "p")] == [30, 3]
 
 
 def test_statements_and_patches_do_not_mix(serve, tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import threading
+import time
 from random import Random
 from types import SimpleNamespace
 
@@ -176,6 +178,23 @@ def test_limits_of_some_topics(tmp_path):
         assert topics.get("small").keep_age == 60.0
     with pytest.raises(jelly.JellyOptionsError, match="topic 'x' has no limit keep_size: expected keep, keep_bytes"):
         jg.Topics(per_topic={"x": {"keep_size": 1}})
+    for wrong in (
+        {"keep": -1}, {"keep_bytes": -1}, {"keep_age": -1.0}, {"sync_interval": -1.0},
+        {"per_topic": {"x": {"keep_age": "7d"}}},
+    ):  # fmt: skip
+        with pytest.raises(jelly.JellyOptionsError, match="expected a number that is not negative"):
+            jg.Topics(tmp_path, **wrong)
+
+
+def test_an_interval_of_nothing(tmp_path):
+    """Messages are written to the disk often, and not without a pause."""
+    with jg.Topics(tmp_path, sync="interval", sync_interval=0.0) as topics:
+        rounds: list[bool] = []
+        topics.get("t", create=True).sync = lambda: rounds.append(True)
+        until(lambda: rounds)
+        begun = len(rounds)
+        time.sleep(0.3)
+    assert len(rounds) - begun <= 31
 
 
 def test_what_is_gone_over_the_wire(serve, tmp_path):
@@ -199,6 +218,77 @@ def test_what_is_gone_over_the_wire(serve, tmp_path):
             assert numbers(client.subscribe("t", start=start, follow=False)) == [*range(wanted, 400)]
     server.close()
     topics.close()
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_clock_that_was_ahead(stored, tmp_path, clock):
+    """Messages of a wrong time in the future age from the time on at which the clock is right again."""
+    topic = make(tmp_path / "t.jelly" if stored else None, keep_age=800)
+    clock.now += 50_000_000
+    fill(topic, 0, 10)
+    clock.now -= 50_000_000
+    for i in range(10, 60):
+        clock.now += 50
+        fill(topic, i, i + 1)
+        topic.trim()
+    assert 16 <= topic.end - topic.first <= 20
+    assert read(topic) == [*range(topic.first, 60)]
+    topic.close()
+    if stored:  # the file has the time at which it was written
+        path = max(tmp_path.glob("*.jelly"))
+        os.utime(path, (clock.now + 50_000_000,) * 2)
+        topic = make(path, keep_age=800)
+        topic.trim()
+        assert topic.end > topic.first
+        clock.now += 801
+        topic.trim()
+        assert topic.first == topic.end
+        topic.close()
+
+
+def test_the_longest_name_has_room_for_numbers(tmp_path):
+    """Later files have a number in their names."""
+    rows = [jelly.patch.Add((jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x" * 300)))]
+    with jg.Topics(tmp_path, keep_bytes=4000) as topics:
+        for length in (255, 235, 230, 229, 228, 227):
+            with contextlib.suppress(jelly.JellyOptionsError):
+                topic = topics.get("x" * length, create=True)
+                break
+        topic.fill([jelly.patch.Patch(rows)] * 100, jelly.patch.PatchOptions())
+        assert (length, topic.end) == (227, 100)
+        assert {len(path.name) for path in tmp_path.glob("x*")} == {255}
+    with jg.Topics(tmp_path) as topics:
+        assert topics.names() == ["x" * 227]
+
+
+def test_a_file_that_is_deleted_while_it_is_read(tmp_path, monkeypatch):
+    """The message is gone, also for who finds no file before the topic has forgotten it."""
+    topic = make(tmp_path / "t.jelly", keep_bytes=4000)
+    fill(topic, 0, 60)
+    load, drop, gone = topic._load, topic._drop, threading.Event()
+
+    def dropped(part):
+        done = drop(part)
+        if not gone.is_set():
+            gone.set()
+            time.sleep(0.3)
+        return done
+
+    def loaded(*part):
+        if not gone.is_set():
+            topic.keep_bytes = 1
+            trimming.start()
+            assert gone.wait(240)
+        return load(*part)
+
+    trimming = threading.Thread(target=topic.trim)
+    monkeypatch.setattr(topic, "_drop", dropped)
+    monkeypatch.setattr(topic, "_load", loaded)
+    first = topic.first
+    with pytest.raises(Missed, match=f"{first} is gone"):
+        topic.read(first)
+    trimming.join(240)
+    topic.close()
 
 
 def test_a_keeper_in_the_background(tmp_path):

@@ -149,6 +149,9 @@ def test_namespaces_and_metadata() -> None:
     message = Message(TRIPLES, namespaces=[("ex", "http://example.org/")], metadata={"key": b"value"})
     made = JellyDeserializer("message")(serialize(message))
     assert (made.metadata, made.namespaces, made.statements) == ({"key": b"value"}, [], TRIPLES)
+    batch = JellyDeserializer("batch")(serialize(message))  # passed on as it came, alone and with others
+    for value in (serialize(batch), *serialize.serialize_many([batch]), *serialize.serialize_many(batch)):
+        assert JellyDeserializer("frame")(value).metadata == {"key": b"value"}
     with_names = JellySerializer(namespaces=True)
     assert JellyDeserializer("frame")(with_names(message)).namespaces == [("ex", "http://example.org/")]
     assert jelly.read_options(with_names(message)).version == 2
@@ -332,6 +335,12 @@ def test_limits() -> None:
             JellyDeserializer(max_value_bytes=10_000)(bomb)
     with pytest.raises(JellySerializationError, match="name table"):
         JellyDeserializer(max_names=64)(data)
+    # Of patches in each result.
+    patch = serialize(Patch([Add((IRI(f"a:{i}"), P, Literal("x" * 100))) for i in range(200)]))
+    for result in ("statements", "batch", "arrow"):
+        for limit, reason in (("max_names", "name table"), ("max_frame_bytes", "max_frame_bytes")):
+            with pytest.raises(JellySerializationError, match=reason):
+                JellyDeserializer(result, **{limit: 100})(patch)
 
 
 # ---- compression
@@ -355,6 +364,16 @@ def test_compression() -> None:
         assert list(pool.map(packed, values)) == made
         assert list(pool.map(reader, made)) == values
     assert gzip.decompress(JellySerializer(compression="gzip", level=9)(values[0])) == plain[0]
+    # Nothing of what is behind the first member or frame is left out in silence.
+    lines = [b'<a:s> <a:p> "%d" .\n' % i for i in range(3)]
+    members = b"".join(map(gzip.compress, lines))
+    text = JellyDeserializer(format="nt")
+    assert text(members) == text(b"".join(lines))
+    for broken in (members[:-3], members + b"more", b"".join(map(zstandard.compress, lines))):
+        with pytest.raises(JellySerializationError, match="gzip data|zstd data"):
+            text(broken)
+    with pytest.raises(JellySerializationError, match="max_value_bytes"):
+        JellyDeserializer(format="nt", max_value_bytes=40)(members)
     with pytest.raises(jelly.JellyArgumentError, match="compression"):
         JellySerializer(compression="lz4")  # type: ignore[arg-type]
     with pytest.raises(jelly.JellyArgumentError, match="dictionary"):

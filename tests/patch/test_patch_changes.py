@@ -158,6 +158,19 @@ def test_an_abort_leaves_the_target_as_it_was():
         apply(Patch(), graph, "out.nq")
 
 
+@pytest.mark.parametrize("kind", ["rdflib.Graph", "rdflib.Dataset", "pyoxigraph.Store"])
+def test_what_a_target_takes_for_one_stays(kind: str):
+    """To these libraries "x"@en and "x"@EN are one statement. A patch from one to the other removed it."""
+    library, _, name = kind.partition(".")
+    target = getattr(pytest.importorskip(library), name)()
+    old, new = (b'<a:s> <a:p> "x"@%s .' % tag for tag in (b"en", b"EN"))
+    apply(diff(b"", old, format="nt"), target)
+    assert apply(diff(old, new, format="nt"), target) == Applied(1, 1, 0)
+    assert len(target) == 1
+    assert apply(diff(new, b"", format="nt"), target) == Applied(0, 1, 0)
+    assert len(target) == 0
+
+
 @pytest.mark.parametrize("kind", ["Graph", "Dataset"])
 def test_namespaces_of_a_graph(kind: str):
     rdflib = pytest.importorskip("rdflib")
