@@ -374,6 +374,19 @@ def test_queries_in_threads() -> None:
     assert not failed
 
 
+@pytest.mark.parametrize("form", ["SELECT ?s", "CONSTRUCT { ?s ?p ?t }"])
+def test_solutions_of_pyoxigraph_in_another_thread(form: str) -> None:
+    """It would end the process. The first of many are taken at once."""
+    data = b"".join(b"<a:s%d> <a:p> <a:o> .\n" % at for at in range(150))
+    few = jelly.query(data, f"{form} {{ ?s ?p ?o . ?t ?p ?o FILTER(NOW() = NOW() && ?s = ?t) }}", format="nt")
+    many = jelly.query(data, f"{form} {{ ?s ?p ?o . ?t ?p ?o FILTER(NOW() = NOW()) }}", format="nt")
+    with ThreadPoolExecutor(1) as pool:
+        assert len(pool.submit(list, few).result()) == 150
+        with pytest.raises(jelly.JellyUnsupportedError, match="another thread can read the first 16384"):
+            pool.submit(list, many).result()
+    assert len(list(jelly.query(data, f"{form} {{ ?s ?p ?o . ?t ?p ?o FILTER(NOW() = NOW()) }}", format="nt"))) == 22_500
+
+
 def test_real_data() -> None:
     movies = shared("data") / "movies/30kmovies.nt.gz"
     film, actor = "http://rdf.freebase.com/film/film/", "http://rdf.freebase.com/film/performance/actor"
