@@ -43,6 +43,9 @@ _SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
 # template for none.
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}", re.I)
+# It takes up to eight digits after this, and what a backslash before it stands before for an escape.
+_ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z\d+.-]*:")
 # What has another value each time, or is no function of terms.
 _ALONE = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS"})
 _BETWEEN = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
@@ -56,11 +59,14 @@ class Untranslated(Exception):
 
 
 class _Literal(rdflib.Literal):
-    """Makes literals of RDFLib that keep their lexical forms. Those with a language tag are of this class: to RDFLib
-    ``"a"@EN`` equals ``"a"@en``."""
+    """Makes literals of RDFLib that keep their lexical forms and have no values. Those with a language tag are of this
+    class: to RDFLib ``"a"@EN`` equals ``"a"@en``."""
 
     def __new__(cls, text: Any, lang: Any = None, datatype: Any = None) -> Any:
-        return rdflib.Literal.__new__(cls if lang else rdflib.Literal, text, lang, datatype, False)
+        made = rdflib.Literal.__new__(cls if lang else rdflib.Literal, text, lang)
+        if datatype is not None:
+            made.__setstate__((None, {"language": None, "datatype": datatype}))
+        return made
 
     def __eq__(self, other: object) -> bool:
         return bool(super().__eq__(other)) and self.language == getattr(other, "language", None)
@@ -92,6 +98,24 @@ class _Prologue(Prologue):
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
+        self._base = ""
+
+    @property
+    def base(self) -> str:
+        return self._base
+
+    @base.setter
+    def base(self, iri: str) -> None:
+        self._base = str(self.absolutize(rdflib.URIRef(iri)))
+
+    def absolutize(self, iri: Any) -> Any:
+        """An IRI as pyoxigraph resolves it: RDFLib leaves those that have a colon as they are."""
+        if not isinstance(iri, rdflib.URIRef):
+            return super().absolutize(iri)
+        if not self._base or _SCHEME.match(iri):
+            return iri
+        [found] = ox.parse(f"<{iri}> <x:x> <x:x> .".encode(), ox.RdfFormat.TURTLE, base_iri=self._base)
+        return rdflib.URIRef(found.subject.value)
 
     def bind(self, prefix: str | None, uri: Any) -> None:
         self._names[prefix or ""] = uri
@@ -120,6 +144,17 @@ def _ignore_nothing(part: Any) -> None:
 _ignore_nothing(_parser.Query)
 
 
+def _signed(found: Any) -> Any:
+    """A number after a sign, which RDFLib has as an expression, is a literal."""
+    sign, number = getattr(found[0], "name", None), getattr(found[0], "expr", None)
+    if sign in ("UnaryMinus", "UnaryPlus") and isinstance(number, rdflib.Literal) and number[0] in ".0123456789":
+        return _Literal(f"{_SIGNS[sign]}{number}", None, number.datatype)
+    return None
+
+
+_parser.UnaryExpression.add_parse_action(_signed)
+
+
 def parsed(sparql: str) -> Any:
     """The algebra of a query as RDFLib translates it, which nobody may change; None if only pyoxigraph can read it.
 
@@ -134,7 +169,7 @@ def _parsed(sparql: str) -> Any:
     if _SERVICE.search(text):
         raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")
     variables = _variables(sparql)
-    if _UNSURE.search(text):
+    if _UNSURE.search(text) or _ESCAPES.search(sparql):
         return None
     bare = _TEXTS.sub(lambda found: " " if found[0].startswith("#") else found[0], sparql)
     try:
