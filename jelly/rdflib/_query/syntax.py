@@ -16,7 +16,7 @@ import rdflib.paths
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Prologue
 
-from jelly._core.terms.model import to_term
+from jelly._core.terms.model import BlankNode, Literal, QuotedTriple, to_term
 from jelly._formats.syntaxes import ox
 from jelly.errors import JellyLimitError, JellySyntaxError, JellyUnsupportedError
 
@@ -46,6 +46,8 @@ _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}",
 # It takes up to eight digits after this, and what a backslash before it stands before for an escape.
 _ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z\d+.-]*:")
+# Functions that tell how a term is written.
+WRITTEN = ("STR", "DATATYPE", "LANG")
 # What has another value each time, or is no function of terms.
 _ALONE = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS"})
 _BETWEEN = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
@@ -250,8 +252,26 @@ def is_constant(term: Any) -> bool:
     return isinstance(term, (rdflib.URIRef, rdflib.Literal))
 
 
+def written(function: str, term: Any) -> Any:
+    """What one of the functions WRITTEN has for a term; None after an error.
+
+    For pyoxigraph numbers and dates are values, of which it has no zeros and no derived types, and tags have no
+    capitals.
+    """
+    if term is None or isinstance(term, BlankNode | QuotedTriple):
+        return None
+    if function == "STR":
+        return Literal(term.value)
+    if not isinstance(term, Literal):
+        return None
+    return term.datatype if function == "DATATYPE" else Literal(term.language or "")
+
+
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
-    """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes."""
+    """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes.
+
+    What a function tells of how a variable x is written is a variable, too: STR_x.
+    """
 
     def text(part: Any) -> str:
         return text_of(part, name)
@@ -274,6 +294,11 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     function = text(expression.iri) if kind == "Function" else kind.removeprefix("Builtin_").upper()
     if function == kind.upper() or function in _ALONE:
         raise Untranslated(f"{function} within an expression")
+    if function in WRITTEN and isinstance(expression.arg, rdflib.Variable):
+        return f"?{function}_{name(expression.arg)}"
+    if function in WRITTEN and is_constant(expression.arg):
+        found = written(function, to_term(expression.arg))
+        return "(1/0)" if found is None else str(found)
     arguments: list[Any] = []
     for key, value in expression.items():
         if key not in ("_vars", "iri", "distinct"):
