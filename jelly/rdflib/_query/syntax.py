@@ -46,8 +46,8 @@ _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}",
 # It takes up to eight digits after this, and what a backslash before it stands before for an escape.
 _ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z\d+.-]*:")
-# Functions that tell how a term is written.
-WRITTEN = ("STR", "DATATYPE", "LANG")
+# Functions that tell how a term is written, and what stands between one and the name of its variable.
+WRITTEN, OF = ("STR", "DATATYPE", "LANG"), "\u00b7"
 # What has another value each time, or is no function of terms.
 _ALONE = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS"})
 _BETWEEN = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
@@ -270,7 +270,7 @@ def written(function: str, term: Any) -> Any:
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes.
 
-    What a function tells of how a variable x is written is a variable, too: STR_x.
+    What a function tells of how a variable x is written is a variable, too: STR·x.
     """
 
     def text(part: Any) -> str:
@@ -295,7 +295,7 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     if function == kind.upper() or function in _ALONE:
         raise Untranslated(f"{function} within an expression")
     if function in WRITTEN and isinstance(expression.arg, rdflib.Variable):
-        return f"?{function}_{name(expression.arg)}"
+        return f"?{function}{OF}{name(expression.arg)}"
     if function in WRITTEN and is_constant(expression.arg):
         found = written(function, to_term(expression.arg))
         return "(1/0)" if found is None else str(found)

@@ -24,7 +24,7 @@ from jelly._core.terms.statements import Triple
 from jelly._formats.arrow_tables import pa
 from jelly._formats.syntaxes import library_of
 from jelly.errors import JellyLimitError
-from jelly.rdflib._query.syntax import WRITTEN, ox, solutions, written
+from jelly.rdflib._query.syntax import OF, WRITTEN, ox, solutions, written
 
 Row: TypeAlias = tuple[int | None, ...]
 # Values that are kept of each expression, about the bytes of one, and rows that are computed at a time.
@@ -33,7 +33,8 @@ _KEPT, _VALUE, _TOGETHER = 1 << 20, 256, 1 << 14
 _ROW = 1500
 _BITS = (1 << 64) - 1
 _ANCHOR = "x:x"  # stands where a term needs a statement
-_XSD = "http://www.w3.org/2001/XMLSchema#"
+# Terms in the syntax of N-Triples that pyoxigraph may write otherwise.
+_TAG, _VALUES = re.compile('"@[\\w-]*[A-Z]'), re.compile('"\\^\\^<http://www.w3.org/2001/XMLSchema#')
 _TYPES = re.compile(
     r"http://www\.w3\.org/2001/XMLSchema#(?:(?P<number>(?:unsigned|nonNegative|nonPositive|positive|negative)?"
     r"(?:int|integer|long|short|byte|Integer|Int|Long|Short|Byte)|decimal|double|float)"
@@ -237,12 +238,15 @@ class Numbers:
         told: dict[str, list[Any]] = {}  # how terms are written
         for name, texts, column in zip(names, columns, numbers.T, strict=True):
             for function in WRITTEN:
-                if f"?{function}_{name}" not in pattern + select:
+                variable = f"{function}{OF}{name}"
+                if f"?{variable}" not in pattern + select:
                     continue
-                if any(map(_is_tag if function == "LANG" else _is_value, texts)):
-                    told[f"{function}_{name}"] = [written(function, term) for term in self._terms(column)]
+                if (_TAG if function == "LANG" else _VALUES).search("\n".join(texts)):
+                    told[variable] = [written(function, term) for term in self._terms(column)]
                 else:
-                    pattern = f"BIND({function}(?{name}) AS ?{function}_{name}) {pattern}"
+                    pattern, select = (
+                        re.sub(rf"\?{variable}(?!\w)", f"{function}(?{name})", text) for text in (pattern, select)
+                    )
         if not any(text.startswith(("_:", "<<")) for column in columns for text in column):
             columns += [["UNDEF" if term is None else str(term) for term in terms] for terms in told.values()]
             values = "".join([f"({' '.join(cells)})" for cells in zip(map(str, ids), *columns, strict=True)])
@@ -287,17 +291,6 @@ class Numbers:
 def _cells(rows: list[Row], names: Sequence[str]) -> Any:
     """Rows of numbers as an array, -1 for None."""
     return np.array([-1 if id is None else id for row in rows for id in row], np.int32).reshape(len(rows), len(names))
-
-
-def _is_value(text: str) -> bool:
-    """Whether pyoxigraph may write a term otherwise, which is in the syntax of N-Triples: it may be a number."""
-    return text.endswith(">") and f'"^^<{_XSD}' in text
-
-
-def _is_tag(text: str) -> bool:
-    """Whether a term has a language tag that pyoxigraph writes otherwise."""
-    _, found, tag = text.rpartition('"@')
-    return bool(found) and text[-1] not in '">' and tag != tag.lower()
 
 
 def _foreign(term: Any) -> Any:
