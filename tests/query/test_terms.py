@@ -118,3 +118,17 @@ def test_texts_of_different_terms_are_joined() -> None:
     data = f'<a:s> <a:p> "1"^^<{XSD}integer> , "1" , "1"@en .'.encode()
     [(found,)] = jelly.query(data, "SELECT (GROUP_CONCAT(DISTINCT ?o) AS ?x) { ?s ?p ?o }", format="ttl")
     assert found.value == "1 1 1"
+
+
+IRIS = ["rel", "http://h:port/", "http://e/%zz", "x y", "http://e/{a}", "http://[e/", "a:\"\n>\\"]
+
+
+@pytest.mark.parametrize("iri", IRIS)
+@pytest.mark.parametrize("base", ["", "BASE <http://e/> "])
+@pytest.mark.parametrize("more", [[], [jelly.Triple(jelly.BlankNode("b"), jelly.IRI("a:q"), jelly.Literal("x"))]])
+def test_expressions_of_iris_that_are_none(iri: str, base: str, more: list[jelly.Triple]) -> None:
+    """A file has them, and what is written in a query is no other IRI for it."""
+    data = jelly.dumps([jelly.Triple(jelly.IRI(iri), jelly.IRI("a:p"), jelly.Literal("x")), *more])
+    for call in ("STR(?s)", "COALESCE(STR(?s), 1)", "MAX(?s)", "STR(MIN(?s))", "CONCAT('', STR(?s))"):
+        [(found,)] = jelly.query(data, f"{base}SELECT ({call} AS ?x) {{ ?s <a:p> ?o FILTER(isIRI(?s)) }}")
+        assert found.value == iri

@@ -45,7 +45,7 @@ _SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}", re.I)
 # It takes up to eight digits after this, and what a backslash before it stands before for an escape.
 _ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z\d+.-]*:")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z\d+.-]*:")
 # Functions that tell how a term is written, and what stands between one and the name of its variable.
 WRITTEN, OF = ("STR", "DATATYPE", "LANG"), "\u00b7"
 # What has another value each time, or is no function of terms.
@@ -114,7 +114,7 @@ class _Prologue(Prologue):
         """An IRI as pyoxigraph resolves it: RDFLib leaves those that have a colon as they are."""
         if not isinstance(iri, rdflib.URIRef):
             return super().absolutize(iri)
-        if not self._base or _SCHEME.match(iri):
+        if not self._base or SCHEME.match(iri):
             return iri
         [found] = ox.parse(f"<{iri}> <x:x> <x:x> .".encode(), ox.RdfFormat.TURTLE, base_iri=self._base)
         return rdflib.URIRef(found.subject.value)

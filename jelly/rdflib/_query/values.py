@@ -24,7 +24,7 @@ from jelly._core.terms.statements import Triple
 from jelly._formats.arrow_tables import pa
 from jelly._formats.syntaxes import library_of
 from jelly.errors import JellyLimitError
-from jelly.rdflib._query.syntax import OF, WRITTEN, ox, solutions, written
+from jelly.rdflib._query.syntax import OF, SCHEME, WRITTEN, ox, solutions, written
 
 Row: TypeAlias = tuple[int | None, ...]
 # Values that are kept of each expression, about the bytes of one, and rows that are computed at a time.
@@ -33,6 +33,7 @@ _KEPT, _VALUE, _TOGETHER = 1 << 20, 256, 1 << 14
 _ROW = 1500
 _BITS = (1 << 64) - 1
 _ANCHOR = "x:x"  # stands where a term needs a statement
+_ESCAPED = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 # Terms in the syntax of N-Triples that pyoxigraph may write otherwise.
 _TAG, _VALUES = re.compile('"@[\\w-]*[A-Z]'), re.compile('"\\^\\^<http://www.w3.org/2001/XMLSchema#')
 _TYPES = re.compile(
@@ -58,7 +59,7 @@ class Numbers:
         self.room = 0  # bytes for the values of an expression
         self.dictionary = GraphDictionary()
         self._lock = RLock()
-        self._library = library_of()
+        self._library = library_of(iri=_node)
         self._lines = TextWriter(quads=False, keep_labels=True)
         [self._anchor] = self.of([IRI(_ANCHOR)])
 
@@ -247,7 +248,9 @@ class Numbers:
                     pattern, select = (
                         re.sub(rf"\?{variable}(?!\w)", f"{function}(?{name})", text) for text in (pattern, select)
                     )
-        if not any(text.startswith(("_:", "<<")) for column in columns for text in column):
+        # A base would make other IRIs of relative ones.
+        unwritten = ("_:", "<<") if self.base is None or not _is_relative(columns) else ("",)
+        if not any(text.startswith(unwritten) for column in columns for text in column):
             columns += [["UNDEF" if term is None else str(term) for term in terms] for terms in told.values()]
             values = "".join([f"({' '.join(cells)})" for cells in zip(map(str, ids), *columns, strict=True)])
             try:
@@ -295,7 +298,21 @@ def _cells(rows: list[Row], names: Sequence[str]) -> Any:
 
 def _foreign(term: Any) -> Any:
     """An IRI or literal without a language as a term of pyoxigraph."""
-    return None if term is None else (ox.NamedNode if isinstance(term, IRI) else ox.Literal)(term.value)
+    return None if term is None else (_node if isinstance(term, IRI) else ox.Literal)(term.value)
+
+
+def _node(iri: str) -> Any:
+    """An IRI of pyoxigraph, also of what is none by RFC 3987."""
+    with suppress(ValueError):
+        return ox.NamedNode(iri)
+    escaped = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", iri)
+    [made] = ox.parse(f"<{escaped}> <x:x> <x:x> .".encode(), ox.RdfFormat.N_TRIPLES, lenient=True)
+    return made.subject
+
+
+def _is_relative(columns: list[list[str]]) -> bool:
+    """Whether some terms, in the syntax of N-Triples, are relative IRIs."""
+    return any(text.startswith("<") and not SCHEME.match(text, 1) for column in columns for text in column)
 
 
 def _listed(names: Iterable[str]) -> str:
