@@ -495,6 +495,8 @@ def test_tags_that_differ_in_case_only(tmp_path: Path) -> None:
         ]),
         ("date", ["2019-12-31Z", "2020-01-01+05:00", "2020-01-01Z", "2020-03-01", "12020-01-01"]),
         ("boolean", ["0", "true"]),
+        ("dayTimeDuration", ["-P1D", "-PT2H", "PT0S", "PT9M1.5S", "PT10M", "PT2H", "PT10H", "P2D", "P10D"]),
+        ("yearMonthDuration", ["-P2Y", "P5M", "P1Y", "P13M", "P10Y"]),
         ("double", ["-INF", "0", "INF", "NaN"]),
     ],
 )  # fmt: skip

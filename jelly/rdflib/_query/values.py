@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain, pairwise
+from operator import mul
 from struct import pack, unpack
 from threading import RLock
 from typing import Any, TypeAlias
@@ -39,11 +40,16 @@ _TAG, _VALUES = re.compile('"@[\\w-]*[A-Z]'), re.compile('"\\^\\^<http://www.w3.
 _TYPES = re.compile(
     r"http://www\.w3\.org/2001/XMLSchema#(?:(?P<number>(?:unsigned|nonNegative|nonPositive|positive|negative)?"
     r"(?:int|integer|long|short|byte|Integer|Int|Long|Short|Byte)|decimal|double|float)"
-    r"|(?P<time>dateTime(?:Stamp)?|date)|boolean)"
+    r"|(?P<time>dateTime(?:Stamp)?|date)|(?P<span>duration|(?:dayTime|yearMonth)Duration)|boolean)"
 )
 _TIME = re.compile(
     r"(-?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(?:Z|([+-]\d\d):(\d\d))?", re.ASCII
 )
+_SPAN = re.compile(
+    r"(-?)P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d*)?)S)?)?", re.ASCII
+)
+# Seconds of a year, a month and so on, the first ones on average.
+_SECONDS = (31_556_952, 2_629_746, 86_400, 3600, 60, 1)
 _BOOLEANS = {"false": 0, "0": 0, "true": 1, "1": 1}
 _INTEGER = ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer")
 
@@ -335,8 +341,11 @@ def _key(term: Any) -> str:
                 rank, text = 2, _bits(near) + _bits(float(rest))
             elif type["time"]:
                 rank, text = 3, type["time"][:4] + _moment(text)
-            else:
+            elif not type["span"]:
                 rank, text = 3, str(_BOOLEANS[text])
+            elif found := _SPAN.fullmatch(text):
+                parts = map(float, found.groups("0")[1:])
+                rank, text = 3, "span" + _bits(float(f"{found[1]}1") * sum(map(mul, parts, _SECONDS)))
     return f"{rank}{text}"
 
 
