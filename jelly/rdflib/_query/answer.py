@@ -69,6 +69,10 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
             found = _by_duckdb(engine, algebra, dataset, asked, explain)
         return _described(dataset, algebra, found, memory) if describes and not explain else found
     except (Untranslated, RecursionError) as reason:
+        if algebra is not None and algebra.broken is not None:
+            raise JellyUnsupportedError(
+                f"pyoxigraph has no names of aggregates in other expressions, and DuckDB is not asked for {reason}"
+            ) from None
         # pyoxigraph asks the statements whether there is the constant that a path without steps begins at.
         if describes or (algebra is not None and may_stay(algebra)):
             asked = Touched()

@@ -133,6 +133,26 @@ def _and(first: Any, *others: Any) -> Any:
 
 
 _algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue, and_=_and)
+_aggregates = _algebra.translateAggregates
+
+
+def _with_names(query: Any, group: Any) -> Any:
+    """Translate the aggregates of a query. RDFLib looks in the group for the names of expressions, where others have
+    them."""
+    made, names = _aggregates(query, group)
+    known = {each.evar for each in query.projection or ()}
+    own = {each.res: each.vars for each in made.A if each.name == "Aggregate_Sample" and each.vars in known}
+
+    def named(part: Any) -> Any:
+        return own.get(part) if isinstance(part, rdflib.Variable) else None
+
+    for each in query.projection or ():
+        each.expr = _algebra.traverse(each.expr, visitPre=named)
+    query.orderby = _algebra.traverse(query.orderby, visitPre=named)
+    return made, names
+
+
+_algebra.translateAggregates = _with_names
 
 
 def _ignore_nothing(part: Any) -> None:
@@ -170,8 +190,8 @@ def _parsed(sparql: str) -> Any:
     _refuse_large(text)
     if _SERVICE.search(text):
         raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")
-    variables = _variables(sparql)
-    if _UNSURE.search(text) or _ESCAPES.search(sparql):
+    variables, broken = _variables(sparql)
+    if broken is None and _UNSURE.search(text) or _ESCAPES.search(sparql):
         return None
     bare = _TEXTS.sub(lambda found: " " if found[0].startswith("#") else found[0], sparql)
     try:
@@ -181,15 +201,20 @@ def _parsed(sparql: str) -> Any:
             is_lost = any(
                 part.name == "SubSelect" and part.valuesClause and not part.projection for part in walk(read.as_list())
             )
+            if broken is not None and any(map(_is_ungrouped, walk(read.as_list()))):
+                raise broken
             query = _algebra.translateQuery(read)
     except Exception:  # RDFLib raises many
+        if broken is not None:
+            raise broken from None
         return None
     algebra = query.algebra
+    algebra.broken = broken
     # For RDFLib an empty template is none, as in CONSTRUCT WHERE.
     if is_lost or (algebra.name == "ConstructQuery" and not algebra.template and _EMPTY.search(text)):
         return None
     algebra.base = query.prologue.base or None
-    if algebra.name == "SelectQuery":
+    if broken is None and algebra.name == "SelectQuery":
         # RDFLib has those of SELECT * in no order, and without those that are in the last VALUES alone.
         algebra.PV = next(part for part in walk(algebra.p) if part.name == "Project").PV = variables
     return algebra
@@ -216,17 +241,45 @@ def _refuse_large(text: str) -> None:
             raise JellyLimitError(f"the query has more than {most} {what}: ask it in parts")
 
 
-def _variables(sparql: str) -> list[Any]:
-    """The variables of the solutions of a query; JellySyntaxError if it is none."""
+def _is_ungrouped(part: Any) -> bool:
+    """Whether an expression of SELECT has a variable that is no name of a group, of an aggregate or of an expression
+    before it."""
+    if not part.projection or not (part.groupby or any("Aggregate_" in each.name for each in walk(part.projection))):
+        return False
+    conditions = part.groupby.condition if part.groupby else ()
+    known = {each if isinstance(each, rdflib.Variable) else each.var for each in conditions}
+    for each in part.projection:
+        found: set[Any] = set()
+
+        def note(inner: Any, found: set[Any] = found) -> Any:
+            if isinstance(inner, rdflib.Variable):
+                found.add(inner)
+            return inner if getattr(inner, "name", "").startswith("Aggregate_") else None
+
+        _algebra.traverse([each.var, each.expr], visitPre=note)
+        if not found <= known:
+            return True
+        known.add(each.evar)
+    return False
+
+
+def _variables(sparql: str) -> tuple[list[Any], Any]:
+    """The variables of the solutions of a query; JellySyntaxError if it is none.
+
+    That error is given back where pyoxigraph refuses the name of an aggregate in an expression that follows it.
+    """
     try:
         # On its own: errors of parsers keep the variables of who calls them, and solutions must end in this thread.
         found = ox.Store().query(sparql)
     except SyntaxError as error:
         # What could stand there instead is a page long.
-        raise JellySyntaxError(f"this is no SPARQL query: {str(error):.120}") from None
+        broken = JellySyntaxError(f"this is no SPARQL query: {str(error):.120}")
+        if "an expression with a variable that is unbound" in str(error):
+            return [], broken
+        raise broken from None
     except (RuntimeError, UnicodeError) as error:
         raise JellyUnsupportedError(f"the query cannot be answered: {error}") from None
-    return [rdflib.Variable(variable.value) for variable in getattr(found, "variables", ())]
+    return [rdflib.Variable(variable.value) for variable in getattr(found, "variables", ())], None
 
 
 def walk(part: Any) -> Iterator[Any]:
