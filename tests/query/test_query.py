@@ -493,6 +493,22 @@ def test_values_after_a_part_that_selects_all() -> None:
     assert [term.value for (term,) in jelly.query(data, sparql, format="ttl")] == ["1", "2"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ('"^(.*?)d(.*)$", "$1c$2"', "carted"), ('"(D)", "[$1x]", "i"', "[dx]arte[dx]"), ('"(d)", "$12"', "d2arted2"),
+        ('"(d)(a)", "$2_$1"', "a_drted"), (r'"d", "\\$"', "$arte$"), (r'"d", "\\\\"', "\\arte\\"),
+        ('"d", "$0$0"', "ddartedd"), ('"(.)(.)(.)(.)(.)(.)", "$6$5$4$3$2$1"', "detrad"),
+        ('"(?:d)(a)", "$1$10"', "aa0rted"), ('"d", "$1", "q"', "$1arte$1"),
+    ],
+)  # fmt: skip
+def test_replacements_are_those_of_xpath(arguments: str, text: str) -> None:
+    """For pyoxigraph $1c is a group of this name, and it has no escapes."""
+    sparql = f"SELECT (REPLACE(?o, {arguments}) AS ?x) {{ ?s ?p ?o }}"
+    [(found,)] = jelly.query(b'<a:s> <a:p> "darted" .', sparql, format="nt")
+    assert found.value == text
+
+
 @pytest.mark.parametrize("where", ["?s ?p ?o", "{ ?s ?p ?o } UNION { ?s ?p ?o }"])
 def test_an_empty_template_makes_nothing(where: str) -> None:
     assert list(jelly.query(DATA, f"CONSTRUCT {{ }} WHERE {{ {where} }}", format="nt")) == []

@@ -48,6 +48,9 @@ _ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z\d+.-]*:")
 # Functions that tell how a term is written, and what stands between one and the name of its variable.
 WRITTEN, OF = ("STR", "DATATYPE", "LANG"), "\u00b7"
+# In a text that replaces others, and what begins a group of a regular expression.
+_REPLACED = re.compile(r"\\(?P<escaped>[\\$])|\$(?P<number>[0-9]+)")
+_GROUPS = re.compile(r"(?<!\\)(?:\\\\)*\((?!\?)")
 # What has another value each time, or is no function of terms.
 _ALONE = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS"})
 _BETWEEN = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
@@ -320,6 +323,24 @@ def written(function: str, term: Any) -> Any:
     return term.datatype if function == "DATATYPE" else Literal(term.language or "")
 
 
+def _of_regex(replacement: Any, pattern: Any, flags: Any) -> Any:
+    """A replacement of XPath for pyoxigraph, which takes letters after a number for the name of a group, and has other
+    escapes."""
+    if isinstance(flags, rdflib.Literal) and "q" in flags:  # nothing stands for anything else
+        return _Literal(replacement.replace("$", "$$"), replacement.language, replacement.datatype)
+    groups = len(_GROUPS.findall(pattern)) if isinstance(pattern, rdflib.Literal) else 9
+
+    def part(found: re.Match[str]) -> str:
+        if found["escaped"]:
+            return found["escaped"].replace("$", "$$")
+        number = found["number"]
+        # As many digits as there are groups.
+        n = next((n for n in range(len(number), 1, -1) if int(number[:n]) <= groups), 1)
+        return f"${{{number[:n]}}}{number[n:]}"
+
+    return _Literal(_REPLACED.sub(part, replacement), replacement.language, replacement.datatype)
+
+
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes.
 
@@ -347,6 +368,9 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     function = text(expression.iri) if kind == "Function" else kind.removeprefix("Builtin_").upper()
     if function == kind.upper() or function in _ALONE:
         raise Untranslated(f"{function} within an expression")
+    if function == "REPLACE" and isinstance(expression.replacement, rdflib.Literal):
+        expression = CompValue(kind, **expression)
+        expression["replacement"] = _of_regex(expression.replacement, expression.pattern, expression.flags or "")
     if function in WRITTEN and isinstance(expression.arg, rdflib.Variable):
         return f"?{function}{OF}{name(expression.arg)}"
     if function in WRITTEN and is_constant(expression.arg):
