@@ -469,6 +469,7 @@ def test_groups_of_an_expression_without_a_name(key: str) -> None:
         ("?s (COUNT(?x) AS ?c)", "GROUP BY ?s ORDER BY DESC(?c) SUM(?x)", ["s 2", "b 1"]),
         ("?s (SUM(?x)/?c AS ?d) (COUNT(?x) AS ?c)", "GROUP BY ?s", None),
         ("?s (COUNT(?x) AS ?c) (?c + ?x AS ?d)", "GROUP BY ?s", None),
+        ("?s (COUNT(?x) AS ?c) (?c + +1.0 AS ?d)", "GROUP BY ?s", None),  # which RDFLib cannot be asked for
     ],
 )
 def test_names_of_aggregates_in_other_expressions(select: str, rest: str, rows: list[str] | None) -> None:
@@ -484,7 +485,7 @@ def test_names_of_aggregates_in_other_expressions(select: str, rest: str, rows: 
     assert found.variables[0] in select
     if "?d" in select:
         with pytest.raises(jelly.JellyUnsupportedError, match="has no names of aggregates in other expressions"):
-            jelly.query(data, sparql.replace("?x }", "?x FILTER(NOW() = NOW()) }"), format="ttl")
+            jelly.query(data, sparql.replace("?x }", "?x FILTER(?x = 1 || EXISTS { ?s ?q 1 }) }"), format="ttl")
 
 
 def test_values_after_a_part_that_selects_all() -> None:

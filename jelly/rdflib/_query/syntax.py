@@ -194,30 +194,34 @@ def _parsed(sparql: str) -> Any:
     if _SERVICE.search(text):
         raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")
     variables, broken = _variables(sparql)
-    if broken is None and _UNSURE.search(text) or _ESCAPES.search(sparql):
-        return None
+    algebra = None if _UNSURE.search(text) or _ESCAPES.search(sparql) else _translated(sparql, text, variables)
+    if broken is not None:
+        if algebra is None:
+            raise broken
+        algebra.broken = broken
+    return algebra
+
+
+def _translated(sparql: str, text: str, variables: list[Any] | None) -> Any:
+    """The algebra of a query with these variables, or of one that only pyoxigraph refuses; None if there is none."""
     bare = _TEXTS.sub(lambda found: " " if found[0].startswith("#") else found[0], sparql)
     try:
         with _lock:
             read = _parser.parseQuery(bare)
+            parts = [*walk(read.as_list())]
             # RDFLib has no variables of the last VALUES for * in a part of a query.
-            is_lost = any(
-                part.name == "SubSelect" and part.valuesClause and not part.projection for part in walk(read.as_list())
-            )
-            if broken is not None and any(map(_is_ungrouped, walk(read.as_list()))):
-                raise broken
+            is_lost = any(part.name == "SubSelect" and part.valuesClause and not part.projection for part in parts)
+            if variables is None and (not read[1].projection or any(map(_is_ungrouped, parts))):
+                return None
             query = _algebra.translateQuery(read)
     except Exception:  # RDFLib raises many
-        if broken is not None:
-            raise broken from None
         return None
     algebra = query.algebra
-    algebra.broken = broken
     # For RDFLib an empty template is none, as in CONSTRUCT WHERE.
     if is_lost or (algebra.name == "ConstructQuery" and not algebra.template and _EMPTY.search(text)):
         return None
     algebra.base = query.prologue.base or None
-    if broken is None and algebra.name == "SelectQuery":
+    if variables is not None and algebra.name == "SelectQuery":
         # RDFLib has those of SELECT * in no order, and without those that are in the last VALUES alone.
         algebra.PV = next(part for part in walk(algebra.p) if part.name == "Project").PV = variables
     return algebra
@@ -266,10 +270,10 @@ def _is_ungrouped(part: Any) -> bool:
     return False
 
 
-def _variables(sparql: str) -> tuple[list[Any], Any]:
+def _variables(sparql: str) -> tuple[list[Any] | None, Any]:
     """The variables of the solutions of a query; JellySyntaxError if it is none.
 
-    That error is given back where pyoxigraph refuses the name of an aggregate in an expression that follows it.
+    None and that error where pyoxigraph refuses the name of an aggregate in an expression that follows it.
     """
     try:
         # On its own: errors of parsers keep the variables of who calls them, and solutions must end in this thread.
@@ -278,7 +282,7 @@ def _variables(sparql: str) -> tuple[list[Any], Any]:
         # What could stand there instead is a page long.
         broken = JellySyntaxError(f"this is no SPARQL query: {str(error):.120}")
         if "an expression with a variable that is unbound" in str(error):
-            return [], broken
+            return None, broken
         raise broken from None
     except (RuntimeError, UnicodeError) as error:
         raise JellyUnsupportedError(f"the query cannot be answered: {error}") from None
