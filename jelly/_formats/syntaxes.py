@@ -290,10 +290,12 @@ def open_reader(
 # ---- Batches to quads
 
 
-def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
+def library_of(
+    mark: Callable[[bytes], bytes] | None = None, iri: Callable[[str], Any] = ox.NamedNode
+) -> TermAdapter:
     """The adapter for terms of pyoxigraph, for the ``library`` of `jelly.Writer` and `jelly.Reader.frames`.
 
-    ``mark`` is `Marks.put`, if language tags are to keep their letter case.
+    ``mark`` is `Marks.put`, if language tags are to keep their letter case; ``iri`` makes IRIs.
     """
 
     def marked(tag: str) -> str:
@@ -302,7 +304,7 @@ def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
     return TermAdapter(
         "pyoxigraph",
         classes=CLASSES[:4],
-        iri=ox.NamedNode,
+        iri=iri,
         bnode=ox.BlankNode,
         plain=ox.Literal,
         lang=lambda text, tag: ox.Literal(text, language=marked(tag)),

@@ -374,6 +374,20 @@ def test_queries_in_threads() -> None:
     assert not failed
 
 
+@pytest.mark.parametrize("form", ["SELECT ?s", "CONSTRUCT { ?s ?p ?t }"])
+def test_solutions_of_pyoxigraph_in_another_thread(form: str) -> None:
+    """It would end the process. The first of many are taken at once."""
+    data = b"".join(b"<a:s%d> <a:p> <a:o> .\n" % at for at in range(150))
+    few = jelly.query(data, f"{form} {{ ?s ?p ?o . ?t ?p ?o FILTER(NOW() = NOW() && ?s = ?t) }}", format="nt")
+    many = jelly.query(data, f"{form} {{ ?s ?p ?o . ?t ?p ?o FILTER(NOW() = NOW()) }}", format="nt")
+    with ThreadPoolExecutor(1) as pool:
+        assert len(pool.submit(list, few).result()) == 150
+        with pytest.raises(jelly.JellyUnsupportedError, match="another thread can read the first 16384"):
+            pool.submit(list, many).result()
+    again = jelly.query(data, f"{form} {{ ?s ?p ?o . ?t ?p ?o FILTER(NOW() = NOW()) }}", format="nt")
+    assert len(list(again)) == 22_500
+
+
 def test_real_data() -> None:
     movies = shared("data") / "movies/30kmovies.nt.gz"
     film, actor = "http://rdf.freebase.com/film/film/", "http://rdf.freebase.com/film/performance/actor"
@@ -445,10 +459,55 @@ def test_groups_of_an_expression_without_a_name(key: str) -> None:
     assert sorted(term.value for (term,) in found) == ["1", "2"]
 
 
+@pytest.mark.parametrize(
+    ("select", "rest", "rows"),
+    [
+        ("?s (COUNT(?x) AS ?c) (?c*2 AS ?d)", "GROUP BY ?s ORDER BY ?s", ["b 1 2", "s 2 4"]),
+        ("(COUNT(?x) AS ?c) (?c*2 AS ?d) (?d + SUM(?x) AS ?e)", "", ["3 6 13"]),
+        ("?k (COUNT(?x) AS ?c) (?c + ?k AS ?d)", "GROUP BY (STRLEN(STR(?s)) AS ?k)", ["3 3 6"]),
+        ("?s (COUNT(?x) AS ?c) (IF(?c > 1, SUM(?x)/?c, 0) AS ?d)", "GROUP BY ?s ORDER BY ?d", ["b 1 0", "s 2 1.5"]),
+        ("?s (COUNT(?x) AS ?c)", "GROUP BY ?s ORDER BY DESC(?c) SUM(?x)", ["s 2", "b 1"]),
+        ("?s (SUM(?x)/?c AS ?d) (COUNT(?x) AS ?c)", "GROUP BY ?s", None),
+        ("?s (COUNT(?x) AS ?c) (?c + ?x AS ?d)", "GROUP BY ?s", None),
+        ("?s (COUNT(?x) AS ?c) (?c + +1.0 AS ?d)", "GROUP BY ?s", None),  # which RDFLib cannot be asked for
+    ],
+)
+def test_names_of_aggregates_in_other_expressions(select: str, rest: str, rows: list[str] | None) -> None:
+    """pyoxigraph takes it for an error, RDFLib looks for the names in the group (SPARQL 1.1, section 18.2.4.4)."""
+    data = b"<a:s> <a:p> 1 , 2 . <a:b> <a:p> 4 ."
+    sparql = f"SELECT {select} {{ ?s <a:p> ?x }} {rest}"
+    if rows is None:
+        with pytest.raises(jelly.JellySyntaxError, match="no SPARQL query"):
+            jelly.query(data, sparql, format="ttl")
+        return
+    found = jelly.query(data, sparql, format="ttl")
+    assert [" ".join(term.value.removeprefix("a:") for term in row) for row in found] == rows
+    assert found.variables[0] in select
+    if "?d" in select:
+        with pytest.raises(jelly.JellyUnsupportedError, match="has no names of aggregates in other expressions"):
+            jelly.query(data, sparql.replace("?x }", "?x FILTER(?x = 1 || EXISTS { ?s ?q 1 }) }"), format="ttl")
+
+
 def test_values_after_a_part_that_selects_all() -> None:
     data = b"<a:s> <a:p> <a:x> , <a:y> ."
     sparql = "SELECT ?n { { SELECT * { ?s <a:p> ?o } VALUES (?o ?n) { (<a:x> 1) (<a:y> 2) } } } ORDER BY ?n"
     assert [term.value for (term,) in jelly.query(data, sparql, format="ttl")] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ('"^(.*?)d(.*)$", "$1c$2"', "carted"), ('"(D)", "[$1x]", "i"', "[dx]arte[dx]"), ('"(d)", "$12"', "d2arted2"),
+        ('"(d)(a)", "$2_$1"', "a_drted"), (r'"d", "\\$"', "$arte$"), (r'"d", "\\\\"', "\\arte\\"),
+        ('"d", "$0$0"', "ddartedd"), ('"(.)(.)(.)(.)(.)(.)", "$6$5$4$3$2$1"', "detrad"),
+        ('"(?:d)(a)", "$1$10"', "aa0rted"), ('"d", "$1", "q"', "$1arte$1"),
+    ],
+)  # fmt: skip
+def test_replacements_are_those_of_xpath(arguments: str, text: str) -> None:
+    """For pyoxigraph $1c is a group of this name, and it has no escapes."""
+    sparql = f"SELECT (REPLACE(?o, {arguments}) AS ?x) {{ ?s ?p ?o }}"
+    [(found,)] = jelly.query(b'<a:s> <a:p> "darted" .', sparql, format="nt")
+    assert found.value == text
 
 
 @pytest.mark.parametrize("where", ["?s ?p ?o", "{ ?s ?p ?o } UNION { ?s ?p ?o }"])
@@ -481,6 +540,8 @@ def test_tags_that_differ_in_case_only(tmp_path: Path) -> None:
         ]),
         ("date", ["2019-12-31Z", "2020-01-01+05:00", "2020-01-01Z", "2020-03-01", "12020-01-01"]),
         ("boolean", ["0", "true"]),
+        ("dayTimeDuration", ["-P1D", "-PT2H", "PT0S", "PT9M1.5S", "PT10M", "PT2H", "PT10H", "P2D", "P10D"]),
+        ("yearMonthDuration", ["-P2Y", "P5M", "P1Y", "P13M", "P10Y"]),
         ("double", ["-INF", "0", "INF", "NaN"]),
     ],
 )  # fmt: skip

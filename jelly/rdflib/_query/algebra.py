@@ -15,6 +15,7 @@ _NAMED = "named"  # the relation of all named graphs
 _NULL = "NULL::INTEGER"
 _MOST = 1 << 62  # rows that DuckDB can count
 _EXISTS = {"Builtin_EXISTS": "", "Builtin_NOTEXISTS": "NOT "}
+_LOGICAL = {"Builtin_sameTerm", "UnaryNot", "ConditionalAndExpression", "ConditionalOrExpression"}
 _BETWEEN = {"ConditionalAndExpression": " AND ", "ConditionalOrExpression": " OR "}
 
 
@@ -241,6 +242,8 @@ class Algebra:
             whole = a if kind == "ConditionalAndExpression" else None
             parts = [self._condition(each, cells, whole) for each in (expression.expr, *expression.other)]
             return f"({_BETWEEN[kind].join(parts)})"
+        if kind == "Builtin_sameTerm":
+            return f"({self._value(expression.arg1, cells)} = {self._value(expression.arg2, cells)})"
         if kind == "UnaryNot":
             return f"(NOT {self._condition(expression.expr, cells)})"
         if kind == "Builtin_BOUND":
@@ -258,6 +261,17 @@ class Algebra:
         """The number of a term, or of the value of an expression."""
         if is_constant(expression):
             return str(self._functions.number(expression))
+        # What gives one of its terms gives it as it is written.
+        kind = getattr(expression, "name", None)
+        if kind == "Builtin_COALESCE":
+            each = expression.arg if isinstance(expression.arg, list) else [expression.arg]
+            return f"coalesce({', '.join(self._value(part, cells) for part in each)}, {_NULL})"
+        if kind == "Builtin_IF" or kind in _LOGICAL:
+            test, *parts = expression, rdflib.Literal(True), rdflib.Literal(False)
+            if kind == "Builtin_IF":
+                test, *parts = expression.arg1, expression.arg2, expression.arg3
+            yes, no = (self._value(part, cells) for part in parts)
+            return f"CASE {self._condition(test, cells)} WHEN true THEN {yes} WHEN false THEN {no} END"
         if isinstance(expression, CompValue):
             return self._call(self._functions.value, expression, cells)
         _, columns = self._text(expression, cells)
@@ -333,13 +347,16 @@ class Algebra:
         if kind == "SAMPLE":
             value = self._value(over, cells)
             return value if value in keys else f"any_value({value})"
-        text, columns = self._text(over, cells)
-        if kind == "GROUPCONCAT":
-            # pyoxigraph keeps languages, where SPARQL 1.1 (18.5.1.7) joins strings.
-            kind, text = "GROUP_CONCAT", f"STR({text})"
+        joins = kind == "GROUPCONCAT"
+        # pyoxigraph keeps languages, where SPARQL 1.1 (18.5.1.7) joins strings.
+        text, columns = self._text(CompValue("Builtin_STR", arg=over) if joins else over, cells)
+        if joins:
+            kind = "GROUP_CONCAT"
             if part.separator is not None:
                 rest = f"; SEPARATOR={text_of(part.separator, self.column)}"
-        function = self._functions.aggregate(kind, distinct + text, rest, columns)
+        # Terms that differ may be written alike.
+        text = text if joins and isinstance(over, rdflib.Variable) else distinct + text
+        function = self._functions.aggregate(kind, text, rest, columns)
         return f"{function}(list({distinct}{_struct(cells, columns)}))"
 
     # ---- solutions

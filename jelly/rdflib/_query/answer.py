@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import chain, islice
 from operator import index
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jelly._bytes.source import Source
@@ -18,7 +20,7 @@ from jelly._dataset.subset import can_repeat, subset
 from jelly._formats.registry import JELLY_RESULTS
 from jelly._formats.result_syntaxes import batches_of
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyLimitError
+from jelly.errors import JellyArgumentError, JellyLimitError, JellyUnsupportedError
 from jelly.oxigraph import fill
 from jelly.rdflib._query.algebra import Algebra
 from jelly.rdflib._query.engine import LEAST, Engine
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 # Bytes that the store of pyoxigraph takes for a statement, and DESCRIBE for a node.
 _STORED, _NODE = 400, 500
+# Solutions of pyoxigraph that are taken at once.
+_PIECE = 1 << 14
 
 
 class Answer(NamedTuple):
@@ -65,6 +69,10 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
             found = _by_duckdb(engine, algebra, dataset, asked, explain)
         return _described(dataset, algebra, found, memory) if describes and not explain else found
     except (Untranslated, RecursionError) as reason:
+        if algebra is not None and algebra.broken is not None:
+            raise JellyUnsupportedError(
+                f"pyoxigraph has no names of aggregates in other expressions, and DuckDB is not asked for {reason}"
+            ) from None
         # pyoxigraph asks the statements whether there is the constant that a path without steps begins at.
         if describes or (algebra is not None and may_stay(algebra)):
             asked = Touched()
@@ -142,10 +150,26 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
         return Answer(plan, boolean=bool(found))
     is_graph = isinstance(found, ox.QueryTriples)
     names = ("s", "p", "o") if is_graph else tuple(variable.value for variable in found.variables)
-    rows = ((each.subject, each.predicate, each.object) if is_graph else each for each in found)
+    rows = ((each.subject, each.predicate, each.object) if is_graph else each for each in _in_pieces(found))
     made = ([None if term is None else to_term(term) for term in row] for row in rows)
     batches = batches_of(names, made)
     return Answer(plan, names, map(as_statements, batches) if is_graph else batches, is_graph=is_graph)
+
+
+def _in_pieces(found: Any) -> Iterator[Any]:
+    """Solutions of pyoxigraph. It ends the process where another thread takes one, so the first are taken now."""
+
+    def rest(thread: int) -> Iterator[Any]:
+        while get_ident() == thread:
+            yield from (piece := [*islice(found, _PIECE)])
+            if len(piece) < _PIECE:
+                return
+        raise JellyUnsupportedError(
+            f"pyoxigraph answers this query, so another thread can read the first {_PIECE} solutions only"
+        )
+
+    first = [*islice(found, _PIECE)]
+    return chain(first, rest(get_ident())) if len(first) == _PIECE else iter(first)
 
 
 class _Solutions(Results):

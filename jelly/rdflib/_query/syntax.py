@@ -16,7 +16,7 @@ import rdflib.paths
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Prologue
 
-from jelly._core.terms.model import to_term
+from jelly._core.terms.model import BlankNode, Literal, QuotedTriple, to_term
 from jelly._formats.syntaxes import ox
 from jelly.errors import JellyLimitError, JellySyntaxError, JellyUnsupportedError
 
@@ -43,6 +43,14 @@ _SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
 # template for none.
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}", re.I)
+# It takes up to eight digits after this, and what a backslash before it stands before for an escape.
+_ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z\d+.-]*:")
+# Functions that tell how a term is written, and what stands between one and the name of its variable.
+WRITTEN, OF = ("STR", "DATATYPE", "LANG"), "\u00b7"
+# In a text that replaces others, and what begins a group of a regular expression.
+_REPLACED = re.compile(r"\\(?P<escaped>[\\$])|\$(?P<number>[0-9]+)")
+_GROUPS = re.compile(r"(?<!\\)(?:\\\\)*\((?!\?)")
 # What has another value each time, or is no function of terms.
 _ALONE = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS"})
 _BETWEEN = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
@@ -56,11 +64,14 @@ class Untranslated(Exception):
 
 
 class _Literal(rdflib.Literal):
-    """Makes literals of RDFLib that keep their lexical forms. Those with a language tag are of this class: to RDFLib
-    ``"a"@EN`` equals ``"a"@en``."""
+    """Makes literals of RDFLib that keep their lexical forms and have no values. Those with a language tag are of this
+    class: to RDFLib ``"a"@EN`` equals ``"a"@en``."""
 
     def __new__(cls, text: Any, lang: Any = None, datatype: Any = None) -> Any:
-        return rdflib.Literal.__new__(cls if lang else rdflib.Literal, text, lang, datatype, False)
+        made = rdflib.Literal.__new__(cls if lang else rdflib.Literal, text, lang)
+        if datatype is not None:
+            made.__setstate__((None, {"language": None, "datatype": datatype}))
+        return made
 
     def __eq__(self, other: object) -> bool:
         return bool(super().__eq__(other)) and self.language == getattr(other, "language", None)
@@ -92,6 +103,24 @@ class _Prologue(Prologue):
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
+        self._base = ""
+
+    @property
+    def base(self) -> str:
+        return self._base
+
+    @base.setter
+    def base(self, iri: str) -> None:
+        self._base = str(self.absolutize(rdflib.URIRef(iri)))
+
+    def absolutize(self, iri: Any) -> Any:
+        """An IRI as pyoxigraph resolves it: RDFLib leaves those that have a colon as they are."""
+        if not isinstance(iri, rdflib.URIRef):
+            return super().absolutize(iri)
+        if not self._base or SCHEME.match(iri):
+            return iri
+        [found] = ox.parse(f"<{iri}> <x:x> <x:x> .".encode(), ox.RdfFormat.TURTLE, base_iri=self._base)
+        return rdflib.URIRef(found.subject.value)
 
     def bind(self, prefix: str | None, uri: Any) -> None:
         self._names[prefix or ""] = uri
@@ -107,6 +136,26 @@ def _and(first: Any, *others: Any) -> Any:
 
 
 _algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue, and_=_and)
+_aggregates = _algebra.translateAggregates
+
+
+def _with_names(query: Any, group: Any) -> Any:
+    """Translate the aggregates of a query. RDFLib looks in the group for the names of expressions, where others have
+    them."""
+    made, names = _aggregates(query, group)
+    known = {each.evar for each in query.projection or ()}
+    own = {each.res: each.vars for each in made.A if each.name == "Aggregate_Sample" and each.vars in known}
+
+    def named(part: Any) -> Any:
+        return own.get(part) if isinstance(part, rdflib.Variable) else None
+
+    for each in query.projection or ():
+        each.expr = _algebra.traverse(each.expr, visitPre=named)
+    query.orderby = _algebra.traverse(query.orderby, visitPre=named)
+    return made, names
+
+
+_algebra.translateAggregates = _with_names
 
 
 def _ignore_nothing(part: Any) -> None:
@@ -118,6 +167,17 @@ def _ignore_nothing(part: Any) -> None:
 
 
 _ignore_nothing(_parser.Query)
+
+
+def _signed(found: Any) -> Any:
+    """A number after a sign, which RDFLib has as an expression, is a literal."""
+    sign, number = getattr(found[0], "name", None), getattr(found[0], "expr", None)
+    if sign in ("UnaryMinus", "UnaryPlus") and isinstance(number, rdflib.Literal) and number[0] in ".0123456789":
+        return _Literal(f"{_SIGNS[sign]}{number}", None, number.datatype)
+    return None
+
+
+_parser.UnaryExpression.add_parse_action(_signed)
 
 
 def parsed(sparql: str) -> Any:
@@ -133,17 +193,26 @@ def _parsed(sparql: str) -> Any:
     _refuse_large(text)
     if _SERVICE.search(text):
         raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")
-    variables = _variables(sparql)
-    if _UNSURE.search(text):
-        return None
+    variables, broken = _variables(sparql)
+    algebra = None if _UNSURE.search(text) or _ESCAPES.search(sparql) else _translated(sparql, text, variables)
+    if broken is not None:
+        if algebra is None:
+            raise broken
+        algebra.broken = broken
+    return algebra
+
+
+def _translated(sparql: str, text: str, variables: list[Any] | None) -> Any:
+    """The algebra of a query with these variables, or of one that only pyoxigraph refuses; None if there is none."""
     bare = _TEXTS.sub(lambda found: " " if found[0].startswith("#") else found[0], sparql)
     try:
         with _lock:
             read = _parser.parseQuery(bare)
+            parts = [*walk(read.as_list())]
             # RDFLib has no variables of the last VALUES for * in a part of a query.
-            is_lost = any(
-                part.name == "SubSelect" and part.valuesClause and not part.projection for part in walk(read.as_list())
-            )
+            is_lost = any(part.name == "SubSelect" and part.valuesClause and not part.projection for part in parts)
+            if variables is None and (not read[1].projection or any(map(_is_ungrouped, parts))):
+                return None
             query = _algebra.translateQuery(read)
     except Exception:  # RDFLib raises many
         return None
@@ -152,7 +221,7 @@ def _parsed(sparql: str) -> Any:
     if is_lost or (algebra.name == "ConstructQuery" and not algebra.template and _EMPTY.search(text)):
         return None
     algebra.base = query.prologue.base or None
-    if algebra.name == "SelectQuery":
+    if variables is not None and algebra.name == "SelectQuery":
         # RDFLib has those of SELECT * in no order, and without those that are in the last VALUES alone.
         algebra.PV = next(part for part in walk(algebra.p) if part.name == "Project").PV = variables
     return algebra
@@ -179,17 +248,45 @@ def _refuse_large(text: str) -> None:
             raise JellyLimitError(f"the query has more than {most} {what}: ask it in parts")
 
 
-def _variables(sparql: str) -> list[Any]:
-    """The variables of the solutions of a query; JellySyntaxError if it is none."""
+def _is_ungrouped(part: Any) -> bool:
+    """Whether an expression of SELECT has a variable that is no name of a group, of an aggregate or of an expression
+    before it."""
+    if not part.projection or not (part.groupby or any("Aggregate_" in each.name for each in walk(part.projection))):
+        return False
+    conditions = part.groupby.condition if part.groupby else ()
+    known = {each if isinstance(each, rdflib.Variable) else each.var for each in conditions}
+    for each in part.projection:
+        found: set[Any] = set()
+
+        def note(inner: Any, found: set[Any] = found) -> Any:
+            if isinstance(inner, rdflib.Variable):
+                found.add(inner)
+            return inner if getattr(inner, "name", "").startswith("Aggregate_") else None
+
+        _algebra.traverse([each.var, each.expr], visitPre=note)
+        if not found <= known:
+            return True
+        known.add(each.evar)
+    return False
+
+
+def _variables(sparql: str) -> tuple[list[Any] | None, Any]:
+    """The variables of the solutions of a query; JellySyntaxError if it is none.
+
+    None and that error where pyoxigraph refuses the name of an aggregate in an expression that follows it.
+    """
     try:
         # On its own: errors of parsers keep the variables of who calls them, and solutions must end in this thread.
         found = ox.Store().query(sparql)
     except SyntaxError as error:
         # What could stand there instead is a page long.
-        raise JellySyntaxError(f"this is no SPARQL query: {str(error):.120}") from None
+        broken = JellySyntaxError(f"this is no SPARQL query: {str(error):.120}")
+        if "an expression with a variable that is unbound" in str(error):
+            return None, broken
+        raise broken from None
     except (RuntimeError, UnicodeError) as error:
         raise JellyUnsupportedError(f"the query cannot be answered: {error}") from None
-    return [rdflib.Variable(variable.value) for variable in getattr(found, "variables", ())]
+    return [rdflib.Variable(variable.value) for variable in getattr(found, "variables", ())], None
 
 
 def walk(part: Any) -> Iterator[Any]:
@@ -215,8 +312,44 @@ def is_constant(term: Any) -> bool:
     return isinstance(term, (rdflib.URIRef, rdflib.Literal))
 
 
+def written(function: str, term: Any) -> Any:
+    """What one of the functions WRITTEN has for a term; None after an error.
+
+    For pyoxigraph numbers and dates are values, of which it has no zeros and no derived types, and tags have no
+    capitals.
+    """
+    if term is None or isinstance(term, BlankNode | QuotedTriple):
+        return None
+    if function == "STR":
+        return Literal(term.value)
+    if not isinstance(term, Literal):
+        return None
+    return term.datatype if function == "DATATYPE" else Literal(term.language or "")
+
+
+def _of_regex(replacement: Any, pattern: Any, flags: Any) -> Any:
+    """A replacement of XPath for pyoxigraph, which takes letters after a number for the name of a group, and has other
+    escapes."""
+    if isinstance(flags, rdflib.Literal) and "q" in flags:  # nothing stands for anything else
+        return _Literal(replacement.replace("$", "$$"), replacement.language, replacement.datatype)
+    groups = len(_GROUPS.findall(pattern)) if isinstance(pattern, rdflib.Literal) else 9
+
+    def part(found: re.Match[str]) -> str:
+        if found["escaped"]:
+            return found["escaped"].replace("$", "$$")
+        number = found["number"]
+        # As many digits as there are groups.
+        n = next((n for n in range(len(number), 1, -1) if int(number[:n]) <= groups), 1)
+        return f"${{{number[:n]}}}{number[n:]}"
+
+    return _Literal(_REPLACED.sub(part, replacement), replacement.language, replacement.datatype)
+
+
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
-    """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes."""
+    """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes.
+
+    What a function tells of how a variable x is written is a variable, too: STR·x.
+    """
 
     def text(part: Any) -> str:
         return text_of(part, name)
@@ -239,6 +372,14 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     function = text(expression.iri) if kind == "Function" else kind.removeprefix("Builtin_").upper()
     if function == kind.upper() or function in _ALONE:
         raise Untranslated(f"{function} within an expression")
+    if function == "REPLACE" and isinstance(expression.replacement, rdflib.Literal):
+        expression = CompValue(kind, **expression)
+        expression["replacement"] = _of_regex(expression.replacement, expression.pattern, expression.flags or "")
+    if function in WRITTEN and isinstance(expression.arg, rdflib.Variable):
+        return f"?{function}{OF}{name(expression.arg)}"
+    if function in WRITTEN and is_constant(expression.arg):
+        found = written(function, to_term(expression.arg))
+        return "(1/0)" if found is None else str(found)
     arguments: list[Any] = []
     for key, value in expression.items():
         if key not in ("_vars", "iri", "distinct"):

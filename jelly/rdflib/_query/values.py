@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import mul
 from struct import pack, unpack
 from threading import RLock
 from typing import Any, TypeAlias
@@ -24,7 +25,7 @@ from jelly._core.terms.statements import Triple
 from jelly._formats.arrow_tables import pa
 from jelly._formats.syntaxes import library_of
 from jelly.errors import JellyLimitError
-from jelly.rdflib._query.syntax import ox, solutions
+from jelly.rdflib._query.syntax import OF, SCHEME, WRITTEN, ox, solutions, written
 
 Row: TypeAlias = tuple[int | None, ...]
 # Values that are kept of each expression, about the bytes of one, and rows that are computed at a time.
@@ -33,14 +34,22 @@ _KEPT, _VALUE, _TOGETHER = 1 << 20, 256, 1 << 14
 _ROW = 1500
 _BITS = (1 << 64) - 1
 _ANCHOR = "x:x"  # stands where a term needs a statement
+_ESCAPED = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+# Terms in the syntax of N-Triples that pyoxigraph may write otherwise.
+_TAG, _VALUES = re.compile('"@[\\w-]*[A-Z]'), re.compile('"\\^\\^<http://www.w3.org/2001/XMLSchema#')
 _TYPES = re.compile(
     r"http://www\.w3\.org/2001/XMLSchema#(?:(?P<number>(?:unsigned|nonNegative|nonPositive|positive|negative)?"
     r"(?:int|integer|long|short|byte|Integer|Int|Long|Short|Byte)|decimal|double|float)"
-    r"|(?P<time>dateTime(?:Stamp)?|date)|boolean)"
+    r"|(?P<time>dateTime(?:Stamp)?|date)|(?P<span>duration|(?:dayTime|yearMonth)Duration)|boolean)"
 )
 _TIME = re.compile(
     r"(-?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(?:Z|([+-]\d\d):(\d\d))?", re.ASCII
 )
+_SPAN = re.compile(
+    r"(-?)P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d*)?)S)?)?", re.ASCII
+)
+# Seconds of a year, a month and so on, the first ones on average.
+_SECONDS = (31_556_952, 2_629_746, 86_400, 3600, 60, 1)
 _BOOLEANS = {"false": 0, "0": 0, "true": 1, "1": 1}
 _INTEGER = ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer")
 
@@ -56,7 +65,7 @@ class Numbers:
         self.room = 0  # bytes for the values of an expression
         self.dictionary = GraphDictionary()
         self._lock = RLock()
-        self._library = library_of()
+        self._library = library_of(iri=_node)
         self._lines = TextWriter(quads=False, keep_labels=True)
         [self._anchor] = self.of([IRI(_ANCHOR)])
 
@@ -193,6 +202,8 @@ class Numbers:
             for part, value in self._solve("", names, cells[begin:end], f"?g ({name}({text}{rest}) AS ?r)", parts):
                 made[int(part.value)] = value
         numbers = self.numbered(made)
+        if kind in ("MIN", "MAX") and text.removeprefix("DISTINCT ") == f"?{names[0]}" and len(of):
+            numbers = self._given(numbers, made, first, lengths, cells[:, 0])
         if is_parted:
             column = np.array([[-1 if number is None else number] for number in numbers])
             found = self.aggregates(np.bincount(of, minlength=len(sizes)), column, name, "?x", rest, ["x"])
@@ -209,6 +220,20 @@ class Numbers:
             found[group] = number
         return found
 
+    def _given(self, numbers: list[int | None], values: list[Any], first: Any, lengths: Any, cells: Any) -> Any:
+        """Of the cells of groups those that have the values that were found, which pyoxigraph may write otherwise."""
+        expected = np.repeat([-1 if number is None else number for number in numbers], lengths)
+        lost = np.flatnonzero(~np.logical_or.reduceat(expected == cells, first))
+        groups = {at: cells[first[at] : first[at] + lengths[at]].tolist() for at in lost.tolist() if values[at]}
+        rows: list[Row] = [(id,) for id in dict.fromkeys(chain.from_iterable(groups.values()))]
+        known: dict[Any, Any] = {}
+        for begin in range(0, len(rows), _TOGETHER):
+            some = rows[begin : begin + _TOGETHER]
+            known.update(zip((id for (id,) in some), self.values("?x", ["x"], some), strict=True))
+        for at, ids in groups.items():
+            numbers[at] = next((id for id in ids if known[id] == values[at]), numbers[at])
+        return numbers
+
     def _solve(
         self, pattern: str, names: Sequence[str], numbers: Any, select: str, groups: Sequence[int] | None = None
     ) -> Any:
@@ -217,11 +242,26 @@ class Numbers:
         ids = range(len(numbers)) if groups is None else groups
         group = "" if groups is None else " GROUP BY ?g"
         columns = [self._texts(column) for column in numbers.T]
-        if not any(text.startswith(("_:", "<<")) for column in columns for text in column):
+        told: dict[str, list[Any]] = {}  # how terms are written
+        for name, texts, column in zip(names, columns, numbers.T, strict=True):
+            for function in WRITTEN:
+                variable = f"{function}{OF}{name}"
+                if f"?{variable}" not in pattern + select:
+                    continue
+                if (_TAG if function == "LANG" else _VALUES).search("\n".join(texts)):
+                    told[variable] = [written(function, term) for term in self._terms(column)]
+                else:
+                    pattern, select = (
+                        re.sub(rf"\?{variable}(?!\w)", f"{function}(?{name})", text) for text in (pattern, select)
+                    )
+        # A base would make other IRIs of relative ones.
+        unwritten = ("_:", "<<") if self.base is None or not _is_relative(columns) else ("",)
+        if not any(text.startswith(unwritten) for column in columns for text in column):
+            columns += [["UNDEF" if term is None else str(term) for term in terms] for terms in told.values()]
             values = "".join([f"({' '.join(cells)})" for cells in zip(map(str, ids), *columns, strict=True)])
             try:
                 return solutions(
-                    f"SELECT {select} {{ VALUES ({key} {_listed(names)}) {{ {values} }} {pattern} }}{group}",
+                    f"SELECT {select} {{ VALUES ({key} {_listed((*names, *told))}) {{ {values} }} {pattern} }}{group}",
                     base_iri=self.base,
                 )
             except SyntaxError:
@@ -232,8 +272,9 @@ class Numbers:
         cells = batch.cells
         functions = {}
         binds = ""
-        for column, name in enumerate(names):
-            found = [None if id < 0 else maker.term(id) for id in cells[:, column].tolist()]
+        each = [[None if id < 0 else maker.term(id) for id in column] for column in cells.T.tolist()]
+        each += [[_foreign(term) for term in terms] for terms in told.values()]
+        for name, found in zip((*names, *told), each, strict=True):
             functions[ox.NamedNode(f"x:{name}")] = lambda at, found=found: found[int(at.value)]
             binds += f" BIND(<x:{name}>(?at) AS ?{name})"
         values = "".join(f"({at} {id})" for at, id in enumerate(ids))
@@ -242,10 +283,14 @@ class Numbers:
             base_iri=self.base, custom_functions=functions,
         )  # fmt: skip
 
+    def _terms(self, numbers: Any) -> list[Any]:
+        """The terms of numbers; None for -1."""
+        return [term for (term,) in self.batch(("term",), np.array(numbers, np.int32)[:, None])]
+
     def order(self, rows: list[Row]) -> list[Any]:
         """The texts by which terms are ordered: unbound, blank nodes, IRIs, numbers, dates and booleans, others."""
-        numbers = np.array([[-1 if id is None else id] for (id,) in rows], np.int32)
-        return [None if term is None else _key(term) for (term,) in self.batch(("term",), numbers)]
+        numbers = [-1 if id is None else id for (id,) in rows]
+        return [None if term is None else _key(term) for term in self._terms(numbers)]
 
     def integers(self, rows: list[Row]) -> list[int | None]:
         """The numbers of integers."""
@@ -255,6 +300,25 @@ class Numbers:
 def _cells(rows: list[Row], names: Sequence[str]) -> Any:
     """Rows of numbers as an array, -1 for None."""
     return np.array([-1 if id is None else id for row in rows for id in row], np.int32).reshape(len(rows), len(names))
+
+
+def _foreign(term: Any) -> Any:
+    """An IRI or literal without a language as a term of pyoxigraph."""
+    return None if term is None else (_node if isinstance(term, IRI) else ox.Literal)(term.value)
+
+
+def _node(iri: str) -> Any:
+    """An IRI of pyoxigraph, also of what is none by RFC 3987."""
+    with suppress(ValueError):
+        return ox.NamedNode(iri)
+    escaped = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", iri)
+    [made] = ox.parse(f"<{escaped}> <x:x> <x:x> .".encode(), ox.RdfFormat.N_TRIPLES, lenient=True)
+    return made.subject
+
+
+def _is_relative(columns: list[list[str]]) -> bool:
+    """Whether some terms, in the syntax of N-Triples, are relative IRIs."""
+    return any(text.startswith("<") and not SCHEME.match(text, 1) for column in columns for text in column)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -277,8 +341,11 @@ def _key(term: Any) -> str:
                 rank, text = 2, _bits(near) + _bits(float(rest))
             elif type["time"]:
                 rank, text = 3, type["time"][:4] + _moment(text)
-            else:
+            elif not type["span"]:
                 rank, text = 3, str(_BOOLEANS[text])
+            elif found := _SPAN.fullmatch(text):
+                parts = map(float, found.groups("0")[1:])
+                rank, text = 3, "span" + _bits(float(f"{found[1]}1") * sum(map(mul, parts, _SECONDS)))
     return f"{rank}{text}"
 
 
