@@ -1,4 +1,4 @@
-"""The commands serve, publish and subscribe, as processes and with signals."""
+"""The commands serve, publish and subscribe: the brokers, and what gets a signal, are processes."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import json
 import signal
 
 import pytest
-from serving import ENVIRONMENT, end, messages, options, plain, serve_command, spawn
+from serving import end, messages, options, plain, serve_command, spawn
 
 import jelly
 import jelly.grpc as jg
 from jelly._core.base.protobuf import _put_varint as put_varint
 
-pytest.importorskip("click", reason="the command needs click")
+testing = pytest.importorskip("click.testing", reason="the command needs click")
+CliRunner = testing.CliRunner
+
+from jelly.cli.commands import cli  # noqa: E402
 
 
 def command(*arguments, code=0, env=None):
-    process = spawn("-m", "jelly", *arguments, env=ENVIRONMENT | (env or {}))
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == code, err
-    return out, err
+    """Run a command to its end, in this process: each process imports gRPC anew."""
+    done = CliRunner().invoke(cli, arguments, prog_name="jelly", env={"GRPC_VERBOSITY": "NONE", **(env or {})})
+    assert done.exit_code == code, done.stderr
+    return done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])

@@ -8,13 +8,14 @@ from functools import cache
 from itertools import islice, zip_longest
 
 import pytest
+from support.chance import LONG
 from support.oracle import parse_line, parse_text, plain_all, statement
 from support.shared import shared
 
 import jelly
 
 DATA = shared("data")
-MANY = 20_000
+MANY = 20_000 if LONG else 5_000
 
 
 def files(*suffixes):

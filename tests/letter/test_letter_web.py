@@ -215,15 +215,17 @@ def test_the_command(server: Server) -> None:
 
 def test_commands_read_what_the_server_tells(server: Server, tmp_path: Path) -> None:
     """002-086: the other commands."""
-    pytest.importorskip("click")
+    runner = pytest.importorskip("click.testing").CliRunner()
+    from jelly.cli.commands import cli
+
     turtle = server.put("/people", b"@prefix a: <a:> . a:s a:p a:o, a:q .", type="text/turtle")
     packed = server.put("/packed.nt", jelly.dumps(jelly.read(turtle)), type="application/x-jelly-rdf")
     text = b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:q> .\n"
 
     def run(*arguments: str) -> bytes:
-        done = subprocess.run([sys.executable, "-m", "jelly", *arguments], capture_output=True)
-        assert (done.returncode, done.stderr) == (0, b""), done.stderr
-        return done.stdout
+        done = runner.invoke(cli, arguments)
+        assert (done.exit_code, done.stderr) == (0, ""), done.stderr
+        return done.stdout_bytes
 
     for url in (turtle, packed):
         assert run("cat", url) == run("head", url) == run("canonicalize", url) == text
@@ -240,6 +242,6 @@ def test_commands_read_what_the_server_tells(server: Server, tmp_path: Path) -> 
         (["count", "--max-frame-bytes", "9", turtle], "Turtle has no keyword"),
         (["count", "--from", "nq", turtle], "line 1"),
     ):
-        done = subprocess.run([sys.executable, "-m", "jelly", *wrong], capture_output=True, text=True)
-        assert done.returncode
+        done = runner.invoke(cli, wrong)
+        assert done.exit_code
         assert message in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,16 @@ UNKNOWN = {"syntax-query/test_4"}
 LEFT = {"csv-tsv-res/csv01", "csv-tsv-res/csv02", "csv-tsv-res/csv03"}
 
 
+@cache
+def manifests() -> dict[Path, rdflib.Graph]:
+    return {
+        path: rdflib.Graph().parse(path, publicID=path.as_uri()) for path in sorted(FOLDER.glob("*/manifest.ttl"))
+    }
+
+
 def cases(kinds: set[Any]) -> list[Any]:
     made = []
-    for manifest in sorted(FOLDER.glob("*/manifest.ttl")):
-        graph = rdflib.Graph()
-        graph.parse(manifest, publicID=manifest.as_uri())
+    for manifest, graph in manifests().items():
         for test, kind in sorted(graph.subject_objects(RDF.type)):
             name = f"{manifest.parent.name}/{str(test).partition('#')[2]}"
             if kind in kinds and name not in LEFT:

@@ -38,4 +38,4 @@ def examples(count: int, *allowed: HealthCheck) -> settings:
 
 
 # A decorator for what is quick and matters.
-many = examples(300)
+many = examples(150)

@@ -13,7 +13,7 @@ import pytest
 from support.measure import SANITIZED, run
 
 # Seconds of CPU of each place, and seconds by the clock without any progress after which it stands still.
-CPU = 60 if os.environ.get("JELLY_LONG") else 1.0
+CPU = 60 if os.environ.get("JELLY_LONG") else 0.4
 STILL = 120
 
 SETUP = f"""
