@@ -62,6 +62,7 @@ def test_statements_get_the_graph_of_their_directory(tree: Path) -> None:
     ("base", "counts"),
     [
         ("", True), ("day=1", True), ("day=*", True), ("*/graph=*/a.nt", True), ("day=1/" + G_NAME, False),
+        ("day={1,2}", True), ("{day=1,day=2}/graph=*/a.nt", True), ("day=1/" + G_NAME + "/{a,b}.nt", False),
         ("day=1/" + G_NAME + "/a.nt", False), ("day=1/" + G_NAME + "/*", False), ("other", False),
     ],
 )  # fmt: skip

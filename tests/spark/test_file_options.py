@@ -36,6 +36,8 @@ def test_patterns_of_hadoop(spark: Any, tmp_path: Path) -> None:
     assert subjects(reader(spark), f"{tmp_path}/202{{4,5}}/{{a,b}}.nt") == ["a:a", "a:b"]
     assert subjects(reader(spark), f"{tmp_path}/{{2024,none}}") == ["a:a"]
     assert subjects(reader(spark), f"{tmp_path}/{{x,y}}") == ["a:d"]  # a name
+    assert subjects(reader(spark), f"{tmp_path}/202[^4-5]/*.nt") == ["a:c"]
+    assert subjects(reader(spark, pathGlobFilter="{a,[^b-c]}.nt"), f"{tmp_path}") == ["a:a", "a:d"]
     with pytest.raises(Exception, match="PATH_NOT_FOUND"):
         reader(spark).load(f"{tmp_path}/{{3,4}}").collect()
 

@@ -54,6 +54,7 @@ Storage: TypeAlias = Mapping[str, Any]
 
 _MAGIC = re.compile(r"[*?\[]")
 _EITHER = re.compile(r"\{([^{}]*)\}")
+_WILDCARD = re.compile(f"{_MAGIC.pattern}|{_EITHER.pattern}")
 # Names of files in an error.
 _SHOWN = 5
 
@@ -106,9 +107,10 @@ def find_files(
 ) -> list[File]:
     """The files at some paths, each once, ordered by path within each of ``paths``.
 
-    A path is a file, a directory (files at any depth; names that begin with ``_`` or ``.`` are left out, and so are
-    the sidecars of indexes), a glob pattern (``**`` for any depth, ``{a,b}`` for either), or a URL of any file system
-    of fsspec, to which ``storage`` goes. The names of the files must match ``pattern``.
+    A path is a file, a directory (files at any depth, also behind links; names that begin with ``_`` or ``.`` are left
+    out, and so are the sidecars of indexes), a glob pattern (``**`` for any depth, ``{a,b}`` for either, ``[^a]`` for
+    any other), or a URL of any file system of fsspec, to which ``storage`` goes. The names of the files must match
+    ``pattern``.
 
     FileNotFoundError if a path does not exist; a directory may be empty, and a pattern of a stream may find nothing.
 
@@ -117,14 +119,15 @@ def find_files(
     FileNotFoundError: [PATH_NOT_FOUND] there is no such file or directory: no/such/place
     """
     given = [paths] if is_path(paths) else paths
+    names = ["*"] if pattern is None else _alternatives(pattern)
     found: dict[str, File] = {}
     for path in [os.fspath(path) for path in given]:
         listed = [_that_count(name, storage or {}) for name in _alternatives(local_path(path))]
         files = [file for some in listed for file in some or ()]
-        if all(some is None for some in listed) and not (is_stream and _MAGIC.search(path)):
+        if all(some is None for some in listed) and not (is_stream and _WILDCARD.search(path)):
             raise FileNotFoundError(f"[PATH_NOT_FOUND] there is no such file or directory: {path}")
         for file in sorted(files, key=lambda file: file.path):
-            if pattern is None or fnmatch.fnmatchcase(file.name, pattern):
+            if any(fnmatch.fnmatchcase(file.name, name) for name in names):
                 found.setdefault(file.path, file)
     return list(found.values())
 
@@ -141,10 +144,12 @@ def local_path(path: str) -> str:
 
 
 def _alternatives(path: str) -> list[str]:
-    """The paths of a pattern such as ``data/{2025,2026}/*``, which Hadoop knows and Python does not."""
-    found = _EITHER.search(path)
-    if found is None or (not is_url(path) and os.path.exists(path)):
+    """The paths of a pattern such as ``data/{2025,2026}/[^_]*``, which Hadoop knows and Python does not."""
+    if not is_url(path) and os.path.exists(path):
         return [path]
+    found = _EITHER.search(path)
+    if found is None:
+        return [path.replace("[^", "[!")]
     ends = found[1].split(",")
     return [name for end in ends for name in _alternatives(path[: found.start()] + end + path[found.end() :])]
 
@@ -415,7 +420,7 @@ def _names(path: str) -> list[str]:
 
 def _root(base: str) -> list[str]:
     """The parts of a path, or of what stands before the wildcards of a pattern."""
-    fixed = _MAGIC.split(base)[0]
+    fixed = _WILDCARD.split(base)[0]
     return _names(fixed if fixed == base else fixed.rpartition("/")[0])
 
 
