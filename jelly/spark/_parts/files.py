@@ -219,14 +219,27 @@ def _listed(path: str, storage: Storage) -> list[File] | None:
 def _inside(path: str) -> list[File]:
     """The data and the markers in a directory."""
     found: list[File] = []
-    for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+    for folder, folders, names in os.walk(path, followlinks=True):
+        folders[:] = [
+            name for name in folders if not name.startswith(("_", ".")) and not _leads_back(path, folder, name)
+        ]
         for name in names:
             if _is_data([name]) or _is_marker(name):
                 found += _stat(os.path.join(folder, name))
     for name in filter(_is_marker, os.listdir(path)):  # perhaps it is there only now
         found += _stat(os.path.join(path, name))
     return found
+
+
+def _leads_back(root: str, folder: str, name: str) -> bool:
+    """Whether a directory is a link to one that it is in, or that a link on the way from ``root`` leads to."""
+    path = os.path.join(folder, name)
+    if not os.path.islink(path):
+        return False
+    target = os.path.join(os.path.realpath(path), "")
+    while len(folder) > len(root) and not os.path.join(os.path.realpath(folder), "").startswith(target):
+        folder = os.path.dirname(folder)
+    return os.path.join(os.path.realpath(folder), "").startswith(target)
 
 
 def _stat(path: str) -> list[File]:
