@@ -390,31 +390,47 @@ def in_directories(
 ) -> Iterator[Batch]:
     """The Batches of a file with what its directories have said: statements without a graph get it.
 
-    JellyFormatError for statements that say another thing; with ``errors`` these are left out, and one error is noted
-    for those of a Batch.
+    JellyFormatError for statements that say another thing; with ``errors`` these are left out, see `fitting`.
     """
-    for batch in batches:
-        for slot, term in said:
-            if slot == "g" and term is not None:
-                batch = name_default_graph(batch, term[0], term[1].encode())
-            if term is None:
-                rows = np.arange(len(batch)) if batch.g is None else np.flatnonzero(batch.g < 0)
-            else:
-                wanted: dict[str, OfKinds] = {slot: OfKinds((term[0],), term[1])}
-                rows = Pattern(**wanted).rows(batch)  # type: ignore[arg-type]
-            if len(rows) < len(batch):
-                error = _difference(batch, slot, rows, term, path)
-                if errors is None:
-                    raise error
-                errors.append(error)
-                batch = select(batch, rows)
-        yield batch
+    for batch in with_graphs(said, batches):
+        rows = fitting(said, path, batch, errors)
+        yield batch if rows is None else select(batch, rows)
         del batch  # before the next one takes memory
 
 
-def _difference(batch: Batch, slot: str, rows: Ids, term: Term | None, path: str) -> JellyError:
-    """The error for the rows that are not among ``rows``."""
-    others = np.setdiff1d(np.arange(len(batch)), rows)
+def with_graphs(said: Said, batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Batches whose statements without a graph get that of their directory."""
+    graph = dict(said).get("g")
+    for batch in batches:
+        yield batch if graph is None else name_default_graph(batch, graph[0], graph[1].encode())
+        del batch
+
+
+def fitting(said: Said, path: str, batch: Batch, errors: list[JellyError] | None) -> Ids | None:
+    """The rows of a Batch that say what the directories of the file have said; None for all of them.
+
+    JellyFormatError for rows that say another thing; with ``errors`` one error is noted for those of a Batch.
+    """
+    rows: Ids | None = None
+    for slot, term in said:
+        if term is None:
+            found = np.arange(len(batch)) if batch.g is None else np.flatnonzero(batch.g < 0)
+        else:
+            wanted: dict[str, OfKinds] = {slot: OfKinds((term[0],), term[1])}
+            found = Pattern(**wanted).rows(batch)  # type: ignore[arg-type]
+        before = np.arange(len(batch)) if rows is None else rows
+        others = np.setdiff1d(before, found)
+        if len(others):
+            error = _difference(batch, slot, others, term, path)
+            if errors is None:
+                raise error
+            errors.append(error)
+            rows = np.intersect1d(before, found)
+    return rows
+
+
+def _difference(batch: Batch, slot: str, others: Ids, term: Term | None, path: str) -> JellyError:
+    """The error for some rows."""
     id = int(getattr(batch, slot)[others[0]])
     says = "the default graph" if term is None else _text(term, "ntriples")
     has = "none" if id < 0 else batch.term(id)
