@@ -125,10 +125,11 @@ class Settings:
         else:
             names = (*cls.first, *LAYOUTS[layout].columns)
         if own is None:
-            names += ("frame", "metadata") if option(options, "frames") else ()
+            of_frames = ("frame", "metadata") if option(options, "frames") else ()
             asked = file_name if "fileColumn" in options else None
             reason = corrupt if mode == "PERMISSIVE" else None
-            names += tuple(name for name in (asked, *of_directories, reason) if name and name not in names)
+            more = (*of_frames, asked, *of_directories, reason)
+            names += tuple(name for name in more if name and name not in names)
         elif "fileColumn" in options and file_name not in own:
             raise JellyOptionsError(f"option fileColumn is {file_name!r}: the schema has no such column")
         elif mode == "PERMISSIVE" and corrupt not in own:

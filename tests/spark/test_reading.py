@@ -147,6 +147,7 @@ def test_frames_and_their_metadata(reader: Any, tmp_path: Path) -> None:
     table = expected(path, columns=["object", "frame", "metadata"])
     assert found == [(*row[:2], dict(row[2])) for row in table]
     assert found[-1] == ("2", 2, {"n": b"2"})
+    assert reader(frames="true", columns="frame,object").load(str(path)).columns == ["frame", "object", "metadata"]
 
 
 def test_the_schema_of_the_user_chooses_columns_and_layout(reader: Any, tmp_path: Path) -> None:
