@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from jelly._bytes.names import is_url
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._dataset.conditions.pattern import Pattern
@@ -201,7 +202,8 @@ class Settings:
     def known(self, files: Sequence[File]) -> Sequence[File]:
         """The files to read of those that were found. JellyError for files with the suffix of no format."""
         after, before = self.modified
-        if self.modified != _ALWAYS and (timeless := [file.path for file in files if not file.mtime]):
+        timeless = [file.path for file in files if not file.mtime and is_url(file.path)]
+        if self.modified != _ALWAYS and timeless:
             raise JellyOptionsError(
                 f"nobody tells when {timeless[0]} was changed: leave out modifiedAfter and modifiedBefore"
             )

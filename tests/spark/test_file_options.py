@@ -51,6 +51,8 @@ def test_files_by_their_time(spark: Any, tmp_path: Path) -> None:
     assert subjects(reader(spark, modifiedBefore="2023-11-14T22:13:20+00:00"), place) == ["a:old"]
     assert subjects(reader(spark, modifiedAfter="2023-11-14T22:13:20+00:00"), place) == ["a:new"]
     assert subjects(reader(spark, modifiedAfter="2030-01-01"), place) == []
+    os.utime(tmp_path / "old.nt", (0, 0))  # of an archive without times
+    assert subjects(reader(spark, modifiedBefore="1980-01-01"), place) == ["a:old"]
     with pytest.raises(Exception, match="modifiedAfter is 'yesterday': expected a time, as"):
         reader(spark, modifiedAfter="yesterday").load(place).collect()
 
