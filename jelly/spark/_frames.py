@@ -473,7 +473,7 @@ def _description(rows: DataFrame, iri: str | None, title: str, linksets: bool, l
         rows.selectExpr("scope", term, f"{_kind(term, 'other')} as kind").distinct().groupBy("scope", "kind").count()
         for term in "so"
     ]
-    links = spaces.where('s != o and s != "" and o != ""').groupBy(*spaces.columns).count()
+    links = spaces.where("s != o and s != '' and o != ''").groupBy(*spaces.columns).count()
     graphs = described(
         _ALL,
         figures=((*partition(*row[:3]), *row[3:]) for row in collected(figures)),
