@@ -315,7 +315,7 @@ class Reading:
         Jelly what comes up to the next keyframe of the part, of other formats the rest of the file. Errors that are not
         those of the data are raised in any case.
         """
-        rows = None if keep is None else keep.rows
+        rows: Keep | None = None if keep is None else keep.rows
         batches = self._scoped(part, errors, query_of(keep, self.blank_nodes))
         if errors is None or not part.said:
             batches = in_directories(part.said, part.file.path, batches, errors)
