@@ -262,7 +262,7 @@ class Settings:
     def fit(self, batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBatch:
         """A record batch of ``columns`` of the file at a path with ``schema``."""
         if self.file_column is None and self.corrupt not in self.names and not self.directories.columns:
-            return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+            return _fitted(batch.columns, schema, path)
         nothing = pa.nulls(len(batch), pa.string())
         return self._filled(nothing, schema, path, lambda field: batch.column(field.name))
 
@@ -277,7 +277,18 @@ class Settings:
             name: pa.nulls(n, pa.string()) if value is None else pa.repeat(value, n) for name, value in told.items()
         }
         arrays = [added[field.name] if field.name in added else column(field) for field in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return _fitted(arrays, schema, path)
+
+
+def _fitted(arrays: Sequence[pa.Array], schema: pa.Schema, path: str) -> pa.RecordBatch:
+    """A record batch of the file at a path. JellyOptionsError for a null where the user says that there is none.
+
+    Spark believes it: it would leave out conditions, or fail without a reason.
+    """
+    for field, array in zip(schema, arrays, strict=True):
+        if not field.nullable and array.null_count:
+            raise JellyOptionsError(f"column {field.name!r} is not null in the schema, but it has nulls", source=path)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def to_arrow(schema: StructType) -> pa.Schema:
