@@ -104,9 +104,9 @@ SPARQL results (``.srt``, ``.srp``, ``.srj``, ``.srx``, ``.tsv``), with a column
     people = spark.read.format("jelly-results").load("answers/*.srt")
 
 The columns are those of `jelly.results.Results.to_arrow`: strings, null where a variable is unbound. The first file
-names them, unless ``.schema(...)`` or ``columns`` does; a variable that a file does not have is null in its rows. One
-task reads a file. The options for reading above apply, except those of directories, ``frames``, ``fileColumn`` and
-``pushdown``. Results are not written.
+names them (in modes other than ``FAILFAST`` the first that is not broken), unless ``.schema(...)`` or ``columns`` does;
+a variable that a file does not have is null in its rows. One task reads a file. The options for reading above apply,
+except those of directories, ``frames``, ``fileColumn`` and ``pushdown``. Results are not written.
 
 For messages in columns, such as values of Kafka, see `from_jelly`, `to_jelly`, `from_ntriples` and `jelly_headers`;
 labels of blank nodes are kept. ``docs/kafka.md`` has a query with Kafka at both ends.

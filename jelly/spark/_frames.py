@@ -50,8 +50,8 @@ def _statements(df: DataFrame) -> DataFrame:
     """The columns of the layout flat, of statements in any layout."""
     layout = LAYOUTS[check_columns([name for name in df.columns if name in _PARTS])]
     flat = LAYOUTS["flat"].columns
-    if layout.name == "ntriples":
-        found = df.select(*(name for name in layout.columns if name in df.columns))
+    if layout.name == "ntriples" or not layout.optional.keys().isdisjoint(df.columns):
+        found = df.select(*(name for name in layout.parts if name in df.columns))
         return mapped(found, _flat, _ddl(dict.fromkeys(flat, STRING)))
     return df.selectExpr(*(name if name in df.columns else f"cast(null as string) as {name}" for name in flat))
 
@@ -331,6 +331,9 @@ def graph_tables(
         raise JellyOptionsError(
             f"the columns are {', '.join(types)}: expected those of the layout flat or ntriples, or of triples of ids"
         )
+    if not layout.optional.keys().isdisjoint(types):
+        df = _statements(df)
+        types = dict(df.dtypes)
     subject, predicate, object = layout.required[:3]
     kind = "object_kind" if layout.name == "flat" else _kind(object)
     statements = df.selectExpr(
@@ -470,7 +473,7 @@ def _description(rows: DataFrame, iri: str | None, title: str, linksets: bool, l
         rows.selectExpr("scope", term, f"{_kind(term, 'other')} as kind").distinct().groupBy("scope", "kind").count()
         for term in "so"
     ]
-    links = spaces.where('s != o and s != "" and o != ""').groupBy(*spaces.columns).count()
+    links = spaces.where("s != o and s != '' and o != ''").groupBy(*spaces.columns).count()
     graphs = described(
         _ALL,
         figures=((*partition(*row[:3]), *row[3:]) for row in collected(figures)),

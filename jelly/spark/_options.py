@@ -143,7 +143,7 @@ OPTIONS: dict[str, Option] = {
         "Bytes per task. By default 4 to 32 MiB, so that there are about 16 tasks. Compressed files count eight times "
         "their size, and so do formats other than Jelly, N-Triples, N-Quads and RDF Binary.", None, _size,
     ),
-    "pathGlobFilter": Option("Read only files with such names, for example `*.nt.gz`."),
+    "pathGlobFilter": Option("Read only files with such names, for example `*.nt.gz` or `*.{nt,nq}`."),
     "modifiedAfter": Option("Only files changed at this time or later: `2026-01-31T00:00:00`, in the time zone of the "
                             "driver, or with one: `2026-01-31T00:00:00+01:00`.", -math.inf, _time),
     "modifiedBefore": Option("Only files changed before this time.", math.inf, _time),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from jelly._bytes.names import is_url
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._dataset.conditions.pattern import Pattern
@@ -125,10 +126,11 @@ class Settings:
         else:
             names = (*cls.first, *LAYOUTS[layout].columns)
         if own is None:
-            names += ("frame", "metadata") if option(options, "frames") else ()
+            of_frames = ("frame", "metadata") if option(options, "frames") else ()
             asked = file_name if "fileColumn" in options else None
             reason = corrupt if mode == "PERMISSIVE" else None
-            names += tuple(name for name in (asked, *of_directories, reason) if name and name not in names)
+            more = (*of_frames, asked, *of_directories, reason)
+            names += tuple(name for name in more if name and name not in names)
         elif "fileColumn" in options and file_name not in own:
             raise JellyOptionsError(f"option fileColumn is {file_name!r}: the schema has no such column")
         elif mode == "PERMISSIVE" and corrupt not in own:
@@ -200,7 +202,8 @@ class Settings:
     def known(self, files: Sequence[File]) -> Sequence[File]:
         """The files to read of those that were found. JellyError for files with the suffix of no format."""
         after, before = self.modified
-        if self.modified != _ALWAYS and (timeless := [file.path for file in files if not file.mtime]):
+        timeless = [file.path for file in files if not file.mtime and is_url(file.path)]
+        if self.modified != _ALWAYS and timeless:
             raise JellyOptionsError(
                 f"nobody tells when {timeless[0]} was changed: leave out modifiedAfter and modifiedBefore"
             )
@@ -259,7 +262,7 @@ class Settings:
     def fit(self, batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBatch:
         """A record batch of ``columns`` of the file at a path with ``schema``."""
         if self.file_column is None and self.corrupt not in self.names and not self.directories.columns:
-            return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+            return _fitted(batch.columns, schema, path)
         nothing = pa.nulls(len(batch), pa.string())
         return self._filled(nothing, schema, path, lambda field: batch.column(field.name))
 
@@ -274,7 +277,18 @@ class Settings:
             name: pa.nulls(n, pa.string()) if value is None else pa.repeat(value, n) for name, value in told.items()
         }
         arrays = [added[field.name] if field.name in added else column(field) for field in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return _fitted(arrays, schema, path)
+
+
+def _fitted(arrays: Sequence[pa.Array], schema: pa.Schema, path: str) -> pa.RecordBatch:
+    """A record batch of the file at a path. JellyOptionsError for a null where the user says that there is none.
+
+    Spark believes it: it would leave out conditions, or fail without a reason.
+    """
+    for field, array in zip(schema, arrays, strict=True):
+        if not field.nullable and array.null_count:
+            raise JellyOptionsError(f"column {field.name!r} is not null in the schema, but it has nulls", source=path)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def to_arrow(schema: StructType) -> pa.Schema:

@@ -307,14 +307,24 @@ class ResultSettings(Settings):
         if "layout" not in options:  # whatever the variables are called
             settings = replace(settings, layout="flat")
         if schema is None and "columns" not in options:
-            variables: tuple[str, ...] = ()
-            for file in settings.known(settings.found())[:1]:
-                with settings.reading.open(file.path) as opened:
-                    variables = _opened(settings, file, opened).variables
+            variables = cls._variables(settings)
             cls._check_names(variables, settings.layout)
             more = (settings.corrupt,) if settings.mode == "PERMISSIVE" else ()
             settings = replace(settings, names=(*variables, *more))
         return settings
+
+    @classmethod
+    def _variables(cls, settings: Settings) -> tuple[str, ...]:
+        """The variables of the first file, or where broken files are skipped of the first that is none."""
+        files = settings.known(settings.found())
+        if not files:
+            raise nothing_to_read(settings.paths, settings.pattern)
+        errors: Errors = None if settings.mode == "FAILFAST" else []
+        for file in files:
+            with noted(file.path, errors), settings.reading.open(file.path) as opened:
+                return _opened(settings, file, opened).variables
+        assert errors is not None  # one of each file
+        raise errors[0]
 
     @classmethod
     def _check_names(cls, names: Sequence[str], layout: Layout, added: Sequence[str] = ()) -> None:

@@ -204,12 +204,16 @@ def function(convert: Convert, given: pa.DataType | None, made: pa.DataType, nam
     return F.arrow_udf(run, from_arrow_type(made))
 
 
+# What Spark gives instead with spark.sql.execution.arrow.useLargeVarTypes.
+_LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+
+
 def _checked(arrays: Arrays, given: pa.DataType | None, name: str) -> Arrays:
     for array in arrays:
         # With headers or label it is a struct of a value, its content type and its label.
-        is_labelled = pa.types.is_struct(array.type) and array.type[0].type == given
+        is_labelled = pa.types.is_struct(array.type) and array.type[0].type in (given, _LARGE.get(given))
         if given is not None and array.type != given and not is_labelled:
-            if not pa.types.is_null(array.type):
+            if not pa.types.is_null(array.type) and array.type != _LARGE[given]:
                 raise JellyError(f"{name} takes a column of type {given}, this one is of type {array.type}")
             array = array.cast(given)
         yield array

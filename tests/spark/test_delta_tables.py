@@ -91,6 +91,16 @@ def test_a_run_adds_what_is_missing(tmp_path: Path, run: list[Any], settings: di
         convert(src, out, **settings, blank_nodes="keep")
 
 
+@pytest.mark.parametrize("name", ["a%41", "a[1]", "a^b", "a|b"])
+def test_a_path_that_deltalake_takes_for_another(tmp_path: Path, run: list[Any], name: str) -> None:
+    """It panics, or makes the table and cannot open it: so nothing is written."""
+    put(tmp_path / "src", a=1)
+    with pytest.raises(jelly.JellyError, match="deltalake knows no table in a directory with"):
+        convert(tmp_path / "src", tmp_path / name / "out")
+    assert (run, (tmp_path / name).exists()) == ([], False)
+    assert convert(tmp_path / "src", tmp_path / "a% b&c='é'" / "out").statements == 20
+
+
 def test_a_sorted_table(tmp_path: Path, run: list[Any]) -> None:
     src, out = tmp_path / "src", tmp_path / "out"
     put(src, a=1, b=1, c=1)

@@ -44,6 +44,16 @@ def test_all_figures(statements: Any) -> None:
     assert (found.title, found.iri[:9], len(found.to_turtle()) > 1000) == ("x.nq", "urn:uuid:", True)
 
 
+def test_names_in_double_quotes(spark: Any, statements: Any) -> None:
+    """As in standard SQL, where a text is in single quotes."""
+    wanted = jelly.spark.describe(statements, linksets=True)
+    spark.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
+    try:
+        assert jelly.spark.describe(statements, linksets=True).graph == wanted.graph
+    finally:
+        spark.conf.unset("spark.sql.ansi.doubleQuotedIdentifiers")
+
+
 def test_other_columns_and_too_many_partitions(spark: Any, statements: Any) -> None:
     with pytest.raises(jelly.JellyOptionsError, match='expected the columns of layout="ntriples", found subject, x'):
         jelly.spark.describe(spark.createDataFrame([], "subject string, x string"))

@@ -62,6 +62,7 @@ def test_statements_get_the_graph_of_their_directory(tree: Path) -> None:
     ("base", "counts"),
     [
         ("", True), ("day=1", True), ("day=*", True), ("*/graph=*/a.nt", True), ("day=1/" + G_NAME, False),
+        ("day={1,2}", True), ("{day=1,day=2}/graph=*/a.nt", True), ("day=1/" + G_NAME + "/{a,b}.nt", False),
         ("day=1/" + G_NAME + "/a.nt", False), ("day=1/" + G_NAME + "/*", False), ("other", False),
     ],
 )  # fmt: skip
@@ -122,6 +123,11 @@ def test_such_statements_are_left_out_where_errors_are_noted(tmp_path: Path) -> 
     errors: list[jelly.JellyError] = []
     assert read(Directories((str(tmp_path),)), path, errors=errors) == [("a:1", H), ("a:3", H)]
     assert [(error.row, error.source) for error in errors] == [(1, str(path))]
+    jelly.convert(path, path.with_suffix(".jelly"), frame_rows=1)
+    for name, frames in (("x.nq", (0, 0)), ("x.jelly", (0, 2))):
+        found = load(tmp_path, columns="row,frame,subject,_corrupt_record", mode="PERMISSIVE", pathGlobFilter=name)
+        assert found[:2] == [(0, frames[0], "a:1", None), (2, frames[1], "a:3", None)]
+        assert [row[:3] for row in found[2:]] == [(None,) * 3]
 
 
 def test_blank_nodes_are_those_of_the_table(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ def test_patterns_of_hadoop(spark: Any, tmp_path: Path) -> None:
     assert subjects(reader(spark), f"{tmp_path}/202{{4,5}}/{{a,b}}.nt") == ["a:a", "a:b"]
     assert subjects(reader(spark), f"{tmp_path}/{{2024,none}}") == ["a:a"]
     assert subjects(reader(spark), f"{tmp_path}/{{x,y}}") == ["a:d"]  # a name
+    assert subjects(reader(spark), f"{tmp_path}/202[^4-5]/*.nt") == ["a:c"]
+    assert subjects(reader(spark, pathGlobFilter="{a,[^b-c]}.nt"), f"{tmp_path}") == ["a:a", "a:d"]
     with pytest.raises(Exception, match="PATH_NOT_FOUND"):
         reader(spark).load(f"{tmp_path}/{{3,4}}").collect()
 
@@ -49,6 +51,8 @@ def test_files_by_their_time(spark: Any, tmp_path: Path) -> None:
     assert subjects(reader(spark, modifiedBefore="2023-11-14T22:13:20+00:00"), place) == ["a:old"]
     assert subjects(reader(spark, modifiedAfter="2023-11-14T22:13:20+00:00"), place) == ["a:new"]
     assert subjects(reader(spark, modifiedAfter="2030-01-01"), place) == []
+    os.utime(tmp_path / "old.nt", (0, 0))  # of an archive without times
+    assert subjects(reader(spark, modifiedBefore="1980-01-01"), place) == ["a:old"]
     with pytest.raises(Exception, match="modifiedAfter is 'yesterday': expected a time, as"):
         reader(spark, modifiedAfter="yesterday").load(place).collect()
 

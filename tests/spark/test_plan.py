@@ -59,6 +59,20 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_directories_behind_links_are_searched(tmp_path: Path) -> None:
+    for name in ("in/x", "out/deep"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "a.nt").write_text("<a:s> <a:p> <a:o> .\n")
+    for link, target in (
+        ("in/away", "out"), ("in/x/up", "in"), ("in/x/further", ""), ("out/deep/back", "in"), ("out/deep/round", "out"),
+        ("in/x/gone", "nowhere"),
+    ):  # fmt: skip
+        (tmp_path / link).symlink_to(tmp_path / target, target_is_directory=True)
+    found = [str(Path(file.path).relative_to(tmp_path / "in")) for file in find_files(tmp_path / "in")]
+    assert found == ["away/deep/a.nt", "x/a.nt"]
+    assert [file.path for file in find_files(f"{tmp_path}/in/")] == [file.path for file in find_files(tmp_path / "in")]
+
+
 def test_a_directory_is_searched_at_any_depth_without_what_is_hidden(tree: Path) -> None:
     found = find_files(tree)
     assert names(found) == ["a.jelly", "b.jelly", "c.jelly"]

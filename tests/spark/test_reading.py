@@ -147,6 +147,7 @@ def test_frames_and_their_metadata(reader: Any, tmp_path: Path) -> None:
     table = expected(path, columns=["object", "frame", "metadata"])
     assert found == [(*row[:2], dict(row[2])) for row in table]
     assert found[-1] == ("2", 2, {"n": b"2"})
+    assert reader(frames="true", columns="frame,object").load(str(path)).columns == ["frame", "object", "metadata"]
 
 
 def test_the_schema_of_the_user_chooses_columns_and_layout(reader: Any, tmp_path: Path) -> None:
@@ -161,6 +162,26 @@ def test_the_schema_of_the_user_chooses_columns_and_layout(reader: Any, tmp_path
     ):
         with pytest.raises(Exception, match=message):
             reader().schema(schema).load(str(path)).collect()
+
+
+def test_a_column_that_is_not_null(tmp_path: Path) -> None:
+    """Spark believes the schema: it leaves out `graph is null`, and fails on a null without a reason."""
+    from pyspark.sql.types import StructType
+
+    from jelly.spark._source import JellyDataSource
+
+    (tmp_path / "x.nq").write_text("<a:s> <a:p> <a:o> <a:g> .\n<a:s> <a:p> <a:o> .\n?\n")
+
+    def read(name: str, **options: str) -> int:
+        reader = JellyDataSource({"path": str(tmp_path), "mode": "DROPMALFORMED"} | options).reader(
+            StructType().add(name, "string", nullable=False).add("_corrupt_record", "string")
+        )
+        return sum(len(batch) for task in reader.partitions() for batch in reader.read(task))
+
+    assert read("subject") == 2
+    for name, options in (("graph", {}), ("day", {"partitionColumns": "day"}), ("subject", {"mode": "PERMISSIVE"})):
+        with pytest.raises(jelly.JellyOptionsError, match=rf"column '{name}' is not null in the schema.*x\.nq"):
+            read(name, **options)
 
 
 @pytest.mark.parametrize(

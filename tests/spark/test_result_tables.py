@@ -50,6 +50,11 @@ def test_broken_files(spark: Any, folder: Path) -> None:
     (folder / "f.csv").write_text("s,name,o\r\n")
     read = spark.read.format("jelly-results")
     assert read.option("mode", "DROPMALFORMED").load(str(folder)).count() == 599
+    (folder / "0.srt").write_bytes(b"")  # does not name the columns
+    assert read.option("mode", "DROPMALFORMED").load(str(folder)).columns == ["s", "name", "o"]
+    with pytest.raises(Exception, match=r"0\.srt"):
+        read.option("mode", "DROPMALFORMED").load(f"{folder}/0.srt").collect()
+    (folder / "0.srt").unlink()
     told = rows(read.option("mode", "PERMISSIVE").load(str(folder)).where("_corrupt_record is not null"))
     assert [row[:3] for row in told] == [(None, None, None)] * 2
     assert sorted(name for name in ("e.srt", "f.csv") for row in told if name in row[3]) == ["e.srt", "f.csv"]
@@ -70,3 +75,10 @@ def test_what_is_refused(spark: Any, folder: Path, options: dict[str, str], word
     with pytest.raises(Exception) as caught:  # noqa: PT011 - AnalysisException of PySpark
         spark.read.format("jelly-results").options(**{"path": str(folder)} | options).load().collect()
     assert words in str(caught.value)
+
+
+def test_a_place_without_files(spark: Any, folder: Path) -> None:
+    (folder / "empty").mkdir()
+    for options in ({}, {"mode": "PERMISSIVE"}, {"columns": "s"}):
+        with pytest.raises(Exception, match="PATH_NOT_FOUND.*there are no files to read"):
+            spark.read.format("jelly-results").options(**options).load(f"{folder}/empty").collect()

@@ -69,6 +69,23 @@ def test_messages(spark: Any, terms: Path) -> None:
     assert [statement.object for statement in row.m] == ["a:o"]
 
 
+def test_columns_of_large_types(spark: Any, terms: Path) -> None:
+    """A setting of Spark for more than 2 GB of text in a batch."""
+    from pyspark.sql import functions as F
+
+    there_and_back = "from_jelly(to_jelly(from_ntriples('<a:s> <a:p> ' || o || ' .')))"
+    query = f"select is_iri(o), lexical(o), lang(o), datatype(o), term_id(o), {there_and_back} m from terms"
+    wanted = spark.sql(query).collect()
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    try:
+        assert spark.sql(query).collect() == wanted
+        values = spark.sql("select o, to_jelly(from_ntriples('<a:s> <a:p> <a:o> .')) v from terms")
+        labelled = values.select(F.size(jelly.spark.from_jelly("v", label="o"))).collect()
+        assert [row[0] for row in labelled] == [1] * 7
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+
+
 def test_a_table_of_files(spark: Any, terms: Path) -> None:
     found = spark.sql(f"select * from read_jelly('{terms}')").drop("graph").where("object_kind = 'literal'")
     assert found.count() == 4

@@ -12,7 +12,7 @@ from test_built_tables import EX, FOAF, PEOPLE
 import jelly
 import jelly.spark
 from jelly.spark import _tables as room
-from jelly.spark import ingest, term_id, to_ids, vertical, wide
+from jelly.spark import graph_tables, ingest, term_id, to_ids, vertical, wide
 
 GRAPH = f'<{EX}ann> <{FOAF}knows> <{EX}bob> <{EX}graph> .\n<{EX}dan> <{EX}p> "é"@en .\n'
 
@@ -80,6 +80,21 @@ def test_other_columns(spark: Any) -> None:
     # Those that no layout has are left out.
     frame = spark.createDataFrame([("<a:s>", "<a:p>", '"1"', 7)], "s string, p string, o string, day int")
     assert vertical(frame)["a:p"].collect() == [("a:s", "1")]
+
+
+def test_directions_in_a_column_of_their_own(spark: Any) -> None:
+    text = b"".join(b'<a:s> <a:p> "x"@ar%s .\n' % direction for direction in (b"--rtl", b"--ltr", b""))
+
+    def frame(direction: bool) -> Any:
+        table = jelly.read_arrow(text, format="nt", direction=direction).read_all()
+        return spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()],
+                                     ", ".join(f"{name} string" for name in table.schema.names))  # fmt: skip
+
+    assert "direction" in frame(direction=True).columns
+    for make in (to_ids, lambda df: vertical(df).values(), lambda df: graph_tables(df, literals=True)):
+        apart, together = ([rows(table) for table in make(frame(direction=direction))] for direction in (True, False))
+        assert apart == together
+    assert to_ids(frame(direction=True))[1].where("kind = 'literal'").count() == 3
 
 
 def test_two_terms_with_one_id(monkeypatch: pytest.MonkeyPatch) -> None:

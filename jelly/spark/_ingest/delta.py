@@ -22,6 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from jelly._bytes.names import is_url
 from jelly._formats.arrow_tables import pa
 from jelly.errors import JellyError, need
 from jelly.spark._ingest.buckets import PARTITION, Step, read, sorted_step
@@ -51,6 +52,8 @@ _S3 = {
 }  # fmt: skip
 # Commits to try where others commit, too.
 _TRIES = 20
+# What deltalake takes for a part of a URL in a path of this machine: it panics, or looks in another directory.
+_UNFIT = re.compile(r"[\[\]|^]|%[0-9A-Fa-f]{2}")
 _COLOUR = re.compile(r"\x1b\[\d*m")
 
 
@@ -68,6 +71,8 @@ class DeltaTasks(Tasks):
         self._schema, self._keys = schema, [column] if column else []
         # The journal has the version of the table before it, too, and what others have done to its statements.
         self._state |= {"version": 0, "others": None}
+        if not is_url(store.path) and (unfit := _UNFIT.search(store.path)):
+            raise JellyError(f"deltalake knows no table in a directory with {unfit[0]} in its path", source=store.url)
         self._table = self._open()
         if self._table is not None:
             number = self._table.transaction_version(_NAME)

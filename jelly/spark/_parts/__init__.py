@@ -22,13 +22,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
+import numpy as np
+
 from jelly._bytes.cut import has_frames
 from jelly._bytes.names import split_suffix
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import KEEP, BlankNodes
 from jelly._dataset.conditions.pattern import Pattern
 from jelly._dataset.seekable.file import JellyFile, open_filtered, query_of
-from jelly._formats.arrow_tables import from_batches, pa
+from jelly._formats.arrow_tables import Keep, from_batches, pa
 from jelly._formats.filters import Query
 from jelly._formats.index import reader_at
 from jelly._formats.registry import JELLY, NQ, NT, SEEKING, TURTLE, Content, Format, find, having
@@ -43,10 +45,12 @@ from jelly.spark._parts.files import (
     Said,
     Storage,
     find_files,
+    fitting,
     in_directories,
     nothing_to_read,
     open_file,
     unknown_error,
+    with_graphs,
 )
 from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
 
@@ -311,8 +315,12 @@ class Reading:
         Jelly what comes up to the next keyframe of the part, of other formats the rest of the file. Errors that are not
         those of the data are raised in any case.
         """
-        batches = self.batches(part, errors=errors, query=query_of(keep, self.blank_nodes))
-        rows = None if keep is None else keep.rows
+        rows: Keep | None = None if keep is None else keep.rows
+        batches = self._scoped(part, errors, query_of(keep, self.blank_nodes))
+        if errors is None or not part.said:
+            batches = in_directories(part.said, part.file.path, batches, errors)
+        else:  # the rows that are left keep their numbers and frames
+            batches, rows = with_graphs(part.said, batches), _chosen(part, errors, rows)
         try:
             yield from from_batches(batches, layout=layout, columns=columns, batch_rows=BATCH_ROWS, keep=rows)
         except JellyError as error:
@@ -324,9 +332,11 @@ class Reading:
 
         Segments of Jelly in which filters find nothing of ``query`` are left out.
         """
-        path = part.file.path
-        found = self.blank_nodes.batches(path, self._batches(part, errors, part.unsaid(query)))
-        return in_directories(part.said, path, found, errors)
+        return in_directories(part.said, part.file.path, self._scoped(part, errors, query), errors)
+
+    def _scoped(self, part: Part, errors: Errors, query: Query | None) -> Iterator[Batch]:
+        """The statements of a part without what its directories say, with blank nodes as they should be."""
+        return self.blank_nodes.batches(part.file.path, self._batches(part, errors, part.unsaid(query)))
 
     def _batches(self, part: Part, errors: Errors, query: Query | None) -> Iterator[Batch]:
         if query is not None and part.is_whole:
@@ -378,6 +388,21 @@ class Reading:
             for number in wanted if numbers is None else [number for number in numbers if number in wanted]:
                 with noted(path, errors):
                     yield from file.batches(first=number, last=number + 1)
+
+
+def _chosen(part: Part, errors: Errors, keep: Keep | None) -> Keep:
+    """A function: the rows of a Batch that ``keep`` chooses and that fit the directories of the part."""
+    known: tuple[Batch | None, Any] = None, None
+
+    def rows(batch: Batch) -> Any:
+        nonlocal known
+        if known[0] is not batch:  # errors are noted once
+            fits = fitting(part.said, part.file.path, batch, errors)
+            kept = np.arange(len(batch)) if keep is None else keep(batch)
+            known = batch, kept if fits is None else np.intersect1d(kept, fits)
+        return known[1]
+
+    return rows
 
 
 class Shares(Generic[Item]):

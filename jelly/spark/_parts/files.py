@@ -54,6 +54,7 @@ Storage: TypeAlias = Mapping[str, Any]
 
 _MAGIC = re.compile(r"[*?\[]")
 _EITHER = re.compile(r"\{([^{}]*)\}")
+_WILDCARD = re.compile(f"{_MAGIC.pattern}|{_EITHER.pattern}")
 # Names of files in an error.
 _SHOWN = 5
 
@@ -106,9 +107,10 @@ def find_files(
 ) -> list[File]:
     """The files at some paths, each once, ordered by path within each of ``paths``.
 
-    A path is a file, a directory (files at any depth; names that begin with ``_`` or ``.`` are left out, and so are
-    the sidecars of indexes), a glob pattern (``**`` for any depth, ``{a,b}`` for either), or a URL of any file system
-    of fsspec, to which ``storage`` goes. The names of the files must match ``pattern``.
+    A path is a file, a directory (files at any depth, also behind links; names that begin with ``_`` or ``.`` are left
+    out, and so are the sidecars of indexes), a glob pattern (``**`` for any depth, ``{a,b}`` for either, ``[^a]`` for
+    any other), or a URL of any file system of fsspec, to which ``storage`` goes. The names of the files must match
+    ``pattern``.
 
     FileNotFoundError if a path does not exist; a directory may be empty, and a pattern of a stream may find nothing.
 
@@ -117,14 +119,15 @@ def find_files(
     FileNotFoundError: [PATH_NOT_FOUND] there is no such file or directory: no/such/place
     """
     given = [paths] if is_path(paths) else paths
+    names = ["*"] if pattern is None else _alternatives(pattern)
     found: dict[str, File] = {}
     for path in [os.fspath(path) for path in given]:
         listed = [_that_count(name, storage or {}) for name in _alternatives(local_path(path))]
         files = [file for some in listed for file in some or ()]
-        if all(some is None for some in listed) and not (is_stream and _MAGIC.search(path)):
+        if all(some is None for some in listed) and not (is_stream and _WILDCARD.search(path)):
             raise FileNotFoundError(f"[PATH_NOT_FOUND] there is no such file or directory: {path}")
         for file in sorted(files, key=lambda file: file.path):
-            if pattern is None or fnmatch.fnmatchcase(file.name, pattern):
+            if any(fnmatch.fnmatchcase(file.name, name) for name in names):
                 found.setdefault(file.path, file)
     return list(found.values())
 
@@ -141,10 +144,12 @@ def local_path(path: str) -> str:
 
 
 def _alternatives(path: str) -> list[str]:
-    """The paths of a pattern such as ``data/{2025,2026}/*``, which Hadoop knows and Python does not."""
-    found = _EITHER.search(path)
-    if found is None or (not is_url(path) and os.path.exists(path)):
+    """The paths of a pattern such as ``data/{2025,2026}/[^_]*``, which Hadoop knows and Python does not."""
+    if not is_url(path) and os.path.exists(path):
         return [path]
+    found = _EITHER.search(path)
+    if found is None:
+        return [path.replace("[^", "[!")]
     ends = found[1].split(",")
     return [name for end in ends for name in _alternatives(path[: found.start()] + end + path[found.end() :])]
 
@@ -214,14 +219,27 @@ def _listed(path: str, storage: Storage) -> list[File] | None:
 def _inside(path: str) -> list[File]:
     """The data and the markers in a directory."""
     found: list[File] = []
-    for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+    for folder, folders, names in os.walk(path, followlinks=True):
+        folders[:] = [
+            name for name in folders if not name.startswith(("_", ".")) and not _leads_back(path, folder, name)
+        ]
         for name in names:
             if _is_data([name]) or _is_marker(name):
                 found += _stat(os.path.join(folder, name))
     for name in filter(_is_marker, os.listdir(path)):  # perhaps it is there only now
         found += _stat(os.path.join(path, name))
     return found
+
+
+def _leads_back(root: str, folder: str, name: str) -> bool:
+    """Whether a directory is a link to one that it is in, or that a link on the way from ``root`` leads to."""
+    path = os.path.join(folder, name)
+    if not os.path.islink(path):
+        return False
+    target = os.path.join(os.path.realpath(path), "")
+    while len(folder) > len(root) and not os.path.join(os.path.realpath(folder), "").startswith(target):
+        folder = os.path.dirname(folder)
+    return os.path.join(os.path.realpath(folder), "").startswith(target)
 
 
 def _stat(path: str) -> list[File]:
@@ -372,31 +390,47 @@ def in_directories(
 ) -> Iterator[Batch]:
     """The Batches of a file with what its directories have said: statements without a graph get it.
 
-    JellyFormatError for statements that say another thing; with ``errors`` these are left out, and one error is noted
-    for those of a Batch.
+    JellyFormatError for statements that say another thing; with ``errors`` these are left out, see `fitting`.
     """
-    for batch in batches:
-        for slot, term in said:
-            if slot == "g" and term is not None:
-                batch = name_default_graph(batch, term[0], term[1].encode())
-            if term is None:
-                rows = np.arange(len(batch)) if batch.g is None else np.flatnonzero(batch.g < 0)
-            else:
-                wanted: dict[str, OfKinds] = {slot: OfKinds((term[0],), term[1])}
-                rows = Pattern(**wanted).rows(batch)  # type: ignore[arg-type]
-            if len(rows) < len(batch):
-                error = _difference(batch, slot, rows, term, path)
-                if errors is None:
-                    raise error
-                errors.append(error)
-                batch = select(batch, rows)
-        yield batch
+    for batch in with_graphs(said, batches):
+        rows = fitting(said, path, batch, errors)
+        yield batch if rows is None else select(batch, rows)
         del batch  # before the next one takes memory
 
 
-def _difference(batch: Batch, slot: str, rows: Ids, term: Term | None, path: str) -> JellyError:
-    """The error for the rows that are not among ``rows``."""
-    others = np.setdiff1d(np.arange(len(batch)), rows)
+def with_graphs(said: Said, batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Batches whose statements without a graph get that of their directory."""
+    graph = dict(said).get("g")
+    for batch in batches:
+        yield batch if graph is None else name_default_graph(batch, graph[0], graph[1].encode())
+        del batch
+
+
+def fitting(said: Said, path: str, batch: Batch, errors: list[JellyError] | None) -> Ids | None:
+    """The rows of a Batch that say what the directories of the file have said; None for all of them.
+
+    JellyFormatError for rows that say another thing; with ``errors`` one error is noted for those of a Batch.
+    """
+    rows: Ids | None = None
+    for slot, term in said:
+        if term is None:
+            found = np.arange(len(batch)) if batch.g is None else np.flatnonzero(batch.g < 0)
+        else:
+            wanted: dict[str, OfKinds] = {slot: OfKinds((term[0],), term[1])}
+            found = Pattern(**wanted).rows(batch)  # type: ignore[arg-type]
+        before = np.arange(len(batch)) if rows is None else rows
+        others = np.setdiff1d(before, found)
+        if len(others):
+            error = _difference(batch, slot, others, term, path)
+            if errors is None:
+                raise error
+            errors.append(error)
+            rows = np.intersect1d(before, found)
+    return rows
+
+
+def _difference(batch: Batch, slot: str, others: Ids, term: Term | None, path: str) -> JellyError:
+    """The error for some rows."""
     id = int(getattr(batch, slot)[others[0]])
     says = "the default graph" if term is None else _text(term, "ntriples")
     has = "none" if id < 0 else batch.term(id)
@@ -415,7 +449,7 @@ def _names(path: str) -> list[str]:
 
 def _root(base: str) -> list[str]:
     """The parts of a path, or of what stands before the wildcards of a pattern."""
-    fixed = _MAGIC.split(base)[0]
+    fixed = _WILDCARD.split(base)[0]
     return _names(fixed if fixed == base else fixed.rpartition("/")[0])
 
 
