@@ -385,7 +385,7 @@ class RecordBatchBuilder:
         """Nulls: every record batch shares them."""
         known = self._nulls.get(id(type))
         if known is None or len(known) < n:
-            known = self._nulls[id(type)] = pa.nulls(max(n, min(self._batch_rows, BATCH_ROWS)), type)
+            known = self._nulls[id(type)] = pa.nulls(n, type)
         return known.slice(0, n)
 
 
