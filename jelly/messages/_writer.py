@@ -61,11 +61,12 @@ def log_options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> 
 class MessageWriter(ItemWriter):
     """Write a message log.
 
-    A message is written as a whole or, if that fails, not at all; the writer can continue with other messages. In Jelly,
-    N-Triples and N-Quads several messages are written together, so the error of one that the format cannot hold may come
-    from a later call of `write`, from ``flush()`` or from ``close()``; in Jelly nothing can be written after it. Empty
-    messages are kept. Metadata is written only to Jelly, notes only to Jelly and to ``# @message`` comments. The scope
-    of a blank node is its message (RDF Messages, section 1.4); labels are written as they are given.
+    A message is written as a whole or, if that fails, not at all; the writer can continue with other messages. In
+    Jelly, N-Triples and N-Quads several messages are written together, so the error of one that the format cannot
+    hold may come from a later call of `write`, from ``flush()`` or from ``close()``; in Jelly nothing can be
+    written after it. Empty messages are kept. Metadata is written only to Jelly, notes only to Jelly and to ``#
+    @message`` comments. The scope of a blank node is its message (RDF Messages, section 1.4); labels are written as
+    they are given.
 
     Parameters
     ----------
