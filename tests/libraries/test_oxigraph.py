@@ -102,6 +102,17 @@ def test_tags(tag, kept):
     assert statement.o.direction == ("rtl" if "--" in tag else None)
 
 
+@pytest.mark.parametrize("size", [1, 7, 50, 1000])
+def test_long_tags_in_chunks(size):
+    tag = "en-GB-x-" + "-".join(letter * 8 for letter in "AbcdEfgh")
+    text = f'<a:s> <a:p> "x"@{tag} .'.encode()
+    (statement,) = jelly.read([text[at : at + size] for at in range(0, len(text), size)], format="ttl")
+    assert statement.o.language == tag
+    text = f'{{"@context":{{"l":"@language","v":"@value"}},"@id":"a:s","a:p":{{"v":"x","l":"{tag}"}}}}'.encode()
+    (statement,) = jelly.read([text[at : at + size] for at in range(0, len(text), size)], format="jsonld")
+    assert statement.o.language == tag
+
+
 @given(st.lists(st.sampled_from(["@", "En", "GB", "-", "x", "1", '"', " ", "é", "EN", "<"]) | st.text(max_size=3)))
 @examples(60)
 def test_marks_leave_no_trace(parts):
