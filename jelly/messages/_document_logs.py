@@ -87,7 +87,7 @@ class NdjsonLog(_Documents):
             raise JellySyntaxError(f"a line that is no JSON object: {line[:40]!r}")
         if self._directive and isinstance(document, dict) and document.keys() == {"@context"}:
             yield from self._read_together()
-            context = self._contexts.fill(document)["@context"]
+            context = self._contexts.keep(document["@context"])
             self._context, self._graphs = _to_json(context), _graphs_of(context)
         elif self._context != NO_CONTEXT:
             nodes = self._contexts.fill(document)

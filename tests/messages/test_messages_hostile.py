@@ -227,6 +227,22 @@ def test_contexts_of_the_cache():
     assert "16" in str(broken('{"@context":"http://loop/"}', "ndjsonld", contexts=known)[1])
 
 
+@pytest.mark.parametrize("context", ['"http://c/"', '[{"@base":"http://doc/"},"http://d/"]'])
+@pytest.mark.parametrize("form", ["one line", "a line before", "yamlld"])
+def test_a_remote_context_has_no_base_and_json_literals_are_data(context, form):
+    own = {"@base": "http://no/", "p": "a:p", "j": {"@id": "a:j", "@type": "@json"}}
+    known = {"http://c/": {"@context": own}, "http://d/": ["http://c/"]}
+    data = f'{{"@context":{context},"@id":"x","p":"v","j":{{"@context":"http://c/"}}}}'
+    if form == "a line before":
+        data = f'{{"@context":{context}}}\n{data.replace(f"""{chr(34)}@context{chr(34)}:{context},""", "")}'
+    format = "yamlld" if form == "yamlld" else "ndjsonld"
+    settings = {} if format == "yamlld" else {"dialect": "directive"}
+    [message] = read_messages(data.encode(), format=format, contexts=known, base="http://doc/", **settings)
+    assert [(statement.s.value, statement.o.value) for statement in message] == [
+        ("http://doc/x", "v"), ("http://doc/x", '{"@context":"http://c/"}'),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("format", ["nt", "ttl", "trig", "ndjsonld", "yamlld", "rdfxml", "jelly"])
 def test_random_damage(format):
     out = io.BytesIO()
