@@ -163,6 +163,15 @@ def test_lenient():
         read(data, "ttl", lenient=True, strict=True)
 
 
+@pytest.mark.parametrize("format", ["ttl", "trig", "jsonld"])
+def test_lenient_writers_do_not_mind_control_characters_beside_an_iri(format):
+    statement = jelly.Triple(IRI("a:%zz"), IRI("a:p"), jelly.Literal("\x01"))
+    out = io.BytesIO()
+    with jelly.Writer(out, format=format, lenient=True) as writer:
+        writer.add(statement)
+    assert list(jelly.read(out.getvalue(), format=format, lenient=True))[0][:3] == statement[:3]
+
+
 def test_byte_order_mark():
     assert len(read(b"\xef\xbb\xbf<a:s> <a:p> <a:o> .", "ttl")) == 1
     assert len(read(in_chunks(b"\xef\xbb\xbf[]", 1), "jsonld")) == 0
