@@ -209,7 +209,11 @@ def _spellings(text: bytes, around: Mapping[str, str]) -> dict[str, str]:
 
 
 def _to_json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise JellySyntaxError("a number is too large: JSON-LD has no infinity") from None
+    return text.encode("utf-8", "surrogatepass")
 
 
 # The end of a document of YAML: after a line that ends it, or before one that begins another (YAML 1.2.2, 9.1.2).

@@ -227,6 +227,15 @@ def test_contexts_of_the_cache():
     assert "16" in str(broken('{"@context":"http://loop/"}', "ndjsonld", contexts=known)[1])
 
 
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [("yamlld", '"a:p": 1e999'), ("ndjsonld", '{"@context": {"p": "a:p"}, "p": -1e999}')],
+)
+def test_numbers_that_are_infinite(format, text):
+    with pytest.raises(jelly.JellySyntaxError, match="a number is too large"):
+        list(read_messages(text.encode(), format=format))
+
+
 @pytest.mark.parametrize("char", ["\x85", "\u2028", "\u2029"])
 def test_line_ends_of_yaml_1_1_are_characters(char):
     for text in (f'"x {char} # y{char}"', f"'x {char} # y{char}'", f"x {char} # y{char}", f"|-\n  x {char} # y{char}"):
