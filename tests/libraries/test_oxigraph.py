@@ -520,6 +520,7 @@ def test_the_command(tmp_path):
 def test_without_pyoxigraph(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyoxigraph", None)
     monkeypatch.delitem(sys.modules, "jelly._formats.syntaxes")
+    monkeypatch.setattr("jelly._formats.registry._IMPORTED", {})
     for call in (lambda: jelly.read(tmp_path / "a.ttl"), lambda: jelly.write(tmp_path / "b.rdf", [Triple(S, P, S)])):
         (tmp_path / "a.ttl").write_bytes(b"")
         with pytest.raises(jelly.MissingExtraError, match=r"jelly-rdf\[oxigraph\]"):
