@@ -10,7 +10,7 @@ from typing import Any
 
 from jelly._core.boundaries.json import JsonScanner
 from jelly._core.boundaries.turtle import Lexer
-from jelly.errors import JellyLimitError
+from jelly.errors import JellyLimitError, JellyUnsupportedError
 
 # Maximum nesting of triple terms: pyoxigraph uses the stack for them and ends the process if it overflows, which
 # happened at 1000 levels in a thread with 512 KiB.
@@ -33,6 +33,8 @@ MAX_CONTEXTS = 1 << 22
 # and so many for each byte of the document. (A second is enough for 10 MB.)
 MAX_SCOPED = 1 << 23
 MAX_SCOPED_FACTOR = 256
+# pyoxigraph ends the process where it finds a list or set as the value of a term whose values are graphs.
+GRAPHS_IN_LISTS = "@list and @set are not read in JSON-LD that has a term with @graph as its @container"
 # IRIs of JSON-LD that a context makes longer than this count for max_text_bytes.
 LONG_IRI = 512
 # Elements in elements: the time that pyoxigraph takes for one grows with their number. And where some are triple terms.
@@ -124,6 +126,8 @@ class _Contexts:
         self._names: dict[str, tuple[str, int]] = {}  # what a term stands for, and the bytes of that
         self._outer = {"@vocab": 0, "@base": 0}
         self._open: list[tuple[int, int]] = []  # depth, and bytes with those of the contexts around it
+        self.graphs = False  # some term has values that are graphs
+        self.listed = False  # some term stands for @list or @set
 
     def add(self, text: bytes, depth: int) -> None:
         """One that is whole, of the object that stands so deep."""
@@ -134,6 +138,7 @@ class _Contexts:
         except (ValueError, RecursionError):  # the parser has the last word on what this is
             self.longest = max(self.longest, len(text))
             self.scoped[""] = len(text)
+            self.graphs = self.listed = True
         while self._open and self._open[-1][0] >= depth:
             self._open.pop()
         self._open.append((depth, len(text) + (self._open[-1][1] if self._open else 0)))
@@ -163,7 +168,10 @@ class _Contexts:
                     self.scoped[key] = max(self.scoped.get(key, 0), n + within)
                 else:
                     size += len(name) + (len(part) if isinstance(part, str) else 0)
+                if name == "@container":
+                    self.graphs = self.graphs or "@graph" in (part if isinstance(part, list) else [part])
                 if isinstance(part, str) and name in ("@id", "@reverse"):
+                    self.listed = self.listed or part in ("@list", "@set")
                     self._names[key] = part, -1
                     names.append(key)
             if key in self._outer and isinstance(about, str):
@@ -190,6 +198,12 @@ class _Pairs(list[tuple[str, Any]]):
     """An object of JSON, with keys that stand twice."""
 
 
+# Bytes of "@list" with escapes.
+LONGEST_KEY = 32
+# A key that is @list or @set, each letter of which may be an escape.
+_LISTED = re.compile(
+    rb'"(?:@|\\u0040)(?:(?:l|\\u006c)(?:i|\\u0069)(?:s|\\u0073)|(?:s|\\u0073)(?:e|\\u0065))(?:t|\\u0074)"\s*:', re.I
+)
 # One that never ends is one, too: else each quotation mark in it would be tried.
 _STRING = re.compile(rb'"((?:[^"\\]|\\.?)*)(?:"|\Z)', re.S)
 
@@ -214,9 +228,11 @@ def guard_json(wrapped: int = 0) -> Callable[[bytes], int]:
     parts: list[bytes] = []  # of a context that goes on
     most = MAX_JSON_DEPTH + wrapped
     read = work = used = 0
+    listed = False
+    tail = b""  # where such a key may have begun
 
     def check(piece: bytes) -> int:
-        nonlocal read, work, used
+        nonlocal read, work, used, listed, tail
         items = scanner.items
         for begin, end, depth, whole in scanner.feed(piece):
             parts.append(piece[begin:end])
@@ -229,6 +245,12 @@ def guard_json(wrapped: int = 0) -> Callable[[bytes], int]:
             raise JellyLimitError(f"JSON is nested deeper than {MAX_JSON_DEPTH}")
         if scanner.repeated > MAX_REPEATED:
             raise JellyLimitError(f"objects in one another hold more than {MAX_REPEATED} values, each counted as often")
+        if not listed:
+            text = tail + piece
+            listed = any(word in text for word in (b"@list", b"@set", b"\\u")) and _LISTED.search(text) is not None
+            tail = text.rstrip()[-LONGEST_KEY:]
+        if contexts.graphs and (listed or contexts.listed):
+            raise JellyUnsupportedError(GRAPHS_IN_LISTS)
         values = piece.count(b",") + piece.count(b"{")
         read += len(piece)
         deep = 0

@@ -19,9 +19,9 @@ _JSON_LANGUAGE = re.compile(rb'"@language"\s{0,64}:\s{0,64}"' + _TAG + rb'(?=")'
 JSON_TAG = re.compile(rb'"([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})+|[A-Za-z]{2,3})"')
 # A piece must not end within a tag.
 _OPEN_STRING = re.compile(
-    rb'(?:"@language"\s{0,64}(?::\s{0,64}(?:"[A-Za-z0-9-]{0,256}"?)?)?|"@?[A-Za-z0-9-]{0,64}"?)\Z'
+    rb'(?:"@language"\s{0,64}(?::\s{0,64}(?:"[A-Za-z0-9-]{0,1024}"?)?)?|"@?[A-Za-z0-9-]{0,1024}"?)\Z'
 )
-_OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,64}\Z")
+_OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,1024}\Z")
 _OPEN_ELEMENT = re.compile(rb"<[^<]*\Z")
 
 # Maximum number of strings that look like tags; a document with more is not examined further.

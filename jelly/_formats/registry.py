@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import importlib
 import os
-import sys
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,9 +30,15 @@ class Content(enum.Enum):
 Content.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
+_IMPORTED: dict[str, Any] = {}
+
+
 def _module(name: str) -> Any:
     """A module of a codec. A look at those that are imported is a twentieth of the time to open a small input."""
-    return sys.modules.get(name) or importlib.import_module(name)
+    found = _IMPORTED.get(name)
+    if found is None:  # import_module waits for another thread that imports it: sys.modules has it before it is whole
+        found = _IMPORTED[name] = importlib.import_module(name)
+    return found
 
 
 class Later:

@@ -27,7 +27,10 @@ _QUAD = re.compile(
 _THRIFT = re.compile(rb"\x2c\x1c[\x1c\x2c\x3c]\x18|\x2c\x1c\x1c\x1c|\x3c\x1c[\x1c\x2c]\x18|\x1c\x18[\x00-\x20]")
 
 # Formats that the reader of another format also reads.
-_READS = {"nq": {"nt"}, "ttl": {"nt"}, "n3": {"nt", "ttl"}, "trig": {"nt", "ttl"}}
+_READS = {
+    "nq": {"nt"}, "ttl": {"nt"}, "n3": {"nt", "ttl"}, "trig": {"nt", "ttl"},
+    "ndjsonld": {"jsonld"}, "yamlld": {"jsonld"},
+}  # fmt: skip
 
 
 def looks_like(head: bytes) -> tuple[str, str] | None:
@@ -73,7 +76,7 @@ def _text(text: str) -> tuple[str, str] | None:
         return "RDF Patch", "rdfp"
     if found := _STATEMENT.match(text):
         return ("N-Quads", "nq") if _QUAD.match(text, found.end()) else ("N-Triples", "nt")
-    if re.match(r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])", text):
+    if re.match(r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+(?::[A-Za-z][\w.-]*)?\s|[A-Za-z]+>)", text):
         if "rdf:RDF" in text or "22-rdf-syntax-ns" in text:
             return "RDF/XML", "rdf"
         return ("HTML", "") if re.search(r"<(?:!DOCTYPE )?html", text, re.I) else ("XML", "")
@@ -126,6 +129,8 @@ def explain(error: JellyError, head: bytes, expected: str, names: Collection[str
             return
         advice = f": read it with {keyword}={name!r}" if keyword and name in names else ""
         looks = f"it looks like {what}{advice}"
+        if looks in error.reason:  # said already
+            return
         if isinstance(error, JellySyntaxError):
             error.reason += f"; {looks}"
         else:  # frames and rows mean nothing where there are none

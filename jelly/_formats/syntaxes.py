@@ -348,13 +348,12 @@ class Quads:
 
     def parsed(self, text: bytes) -> Iterator[Any]:
         """The statements of a text from `text_of` or `frames_of`."""
-        # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
-        lenient = self._marks is None or b"\\u00" not in text
+        # What an IRI may not have was refused when the Batch was fitted.
         if self._marks is not None:
             text = self._marks.put(text)
         if self._named:
-            return ox.parse(text, ox.RdfFormat.N_QUADS, lenient=lenient)
-        return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
+            return ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True)
+        return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=True))
 
     def _made(self, batch: Batch) -> Iterator[Any]:
         library = library_of(None if self._marks is None else self._marks.put)

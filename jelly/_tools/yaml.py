@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,22 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 _TAGS = {f"tag:yaml.org,2002:{name}": name for name in ("str", "null", "bool", "int", "float", "map", "seq")}
 
+# Line ends of YAML 1.1, which PyYAML reads; in YAML 1.2 they are characters like others (section 5.4).
+_OLD_BREAKS = ("\x85", "\u2028", "\u2029")
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Escapes the line ends of YAML 1.1."""
+
+
+def _represent(dumper: Any, text: str) -> Any:
+    style = '"' if any(char in text for char in _OLD_BREAKS) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent)
 
 
 def dump_yaml(value: Any) -> str:
@@ -34,7 +50,7 @@ def dump_yaml(value: Any) -> str:
     >>> dump_yaml({"a": [1, "x"]})
     'a:\\n- 1\\n- x\\n'
     """
-    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False)
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False)
     return text
 
 
@@ -48,11 +64,16 @@ def load_documents(text: bytes, first_line: int = 1) -> Iterator[Any]:
     >>> list(load_documents(b"a: [no, 010]\\n---\\n"))
     [{'a': ['no', 10]}, None]
     """
+    marks: dict[str, str] = {}  # words that stand for them
+    for char in _OLD_BREAKS:
+        if char.encode() in text:
+            word = f"x{secrets.token_hex(12)}x"
+            text, marks[word] = text.replace(char.encode(), word.encode()), char
     try:
         events = yaml.parse(text, Loader=_LOADER)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
-                yield _Document(events, first_line).value(next(events), 0)
+                yield _Document(events, first_line, marks).value(next(events), 0)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
@@ -62,8 +83,9 @@ def load_documents(text: bytes, first_line: int = 1) -> Iterator[Any]:
 class _Document:
     """One document, built from its events. Limits are checked before anything is built."""
 
-    def __init__(self, events: Iterator[Any], first_line: int) -> None:
+    def __init__(self, events: Iterator[Any], first_line: int, marks: dict[str, str]) -> None:
         self._events = events
+        self._marks = marks
         self._first_line = first_line
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._aliased = 0
@@ -109,7 +131,9 @@ class _Document:
         return value
 
     def _scalar(self, event: Any, tag: str | None) -> Any:
-        text = event.value
+        text: str = event.value
+        for mark, char in self._marks.items():
+            text = text.replace(mark, char)
         kind = _TAGS.get(tag or "")
         if kind == "str" or (kind is None and not event.implicit[0]):
             return text

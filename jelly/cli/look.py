@@ -238,7 +238,7 @@ def validate(
 @option("--threads N", "Threads, for files with an index (default 1).", 1)
 @option("--plot FILE", "Also plot them to FILE (.png, .svg or .pdf).")
 @option("-q, --quiet", "With --plot: print nothing.")
-@reads(rare=("max_document_bytes",))
+@reads(logs=True)
 def stats_(
     files: Files, plot: str | None, quiet: bool, reading: Given, **given: Any
 ) -> None:
@@ -265,6 +265,8 @@ def stats_(
         if more or plot is not None or given["threads"] != 1:
             raise click.UsageError("query results are counted from one file, without --plot and --threads")
         settings["content"], given["threads"] = "results", None
+    if content is Content.MESSAGES and (more or given["threads"] != 1):
+        raise click.UsageError("message logs are counted from one file, without --threads")
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 

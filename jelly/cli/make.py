@@ -30,6 +30,7 @@ from jelly.cli.options import (
     forms,
     option,
     reads,
+    refuse,
     streams,
     writes,
 )
@@ -138,6 +139,7 @@ def split(
     if content_of(reading, *files) is Content.MESSAGES:
         if ways:
             raise click.UsageError("--rows, --parts and --by do not go with message logs")
+        refuse("message logs", {"content", "format", "output", "form", "quiet", *reading})
         _show_rows(contents.split_messages(files, output, writing.get("format"), reading))
         return
     if ways != 1:
@@ -330,7 +332,8 @@ def slice_(file: str, wanted: slice, frames: bool, output: str, reading: Given, 
         source = jelly.open(file, content="patches" if content is Content.PATCH else None, **reading)
         begin, end, _ = wanted.indices(source.n_frames if frames else len(source))
     elif begin < 0 or (end or 0) < 0:
-        raise click.UsageError(f"numbers from the end go with Jelly, which has an index, not with {known.title}")
+        what = "message logs" if content is Content.MESSAGES else known.title
+        raise click.UsageError(f"numbers from the end go with Jelly, which has an index, not with {what}")
     elif content is Content.STATEMENTS:
         jelly.scan(file, format=known.name, **reading)[begin:end].write(output, **how)
         return

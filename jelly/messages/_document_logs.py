@@ -87,7 +87,7 @@ class NdjsonLog(_Documents):
             raise JellySyntaxError(f"a line that is no JSON object: {line[:40]!r}")
         if self._directive and isinstance(document, dict) and document.keys() == {"@context"}:
             yield from self._read_together()
-            context = self._contexts.fill(document)["@context"]
+            context = self._contexts.keep(document["@context"])
             self._context, self._graphs = _to_json(context), _graphs_of(context)
         elif self._context != NO_CONTEXT:
             nodes = self._contexts.fill(document)
@@ -209,7 +209,11 @@ def _spellings(text: bytes, around: Mapping[str, str]) -> dict[str, str]:
 
 
 def _to_json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise JellySyntaxError("a number is too large: JSON-LD has no infinity") from None
+    return text.encode("utf-8", "surrogatepass")
 
 
 # The end of a document of YAML: after a line that ends it, or before one that begins another (YAML 1.2.2, 9.1.2).

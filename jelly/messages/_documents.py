@@ -60,16 +60,30 @@ class Contexts:
 
     def __init__(self, known: Mapping[str, Any] | None) -> None:
         self._known = dict(known or {})
+        self._data: frozenset[str] = frozenset()
 
     def fill(self, document: Any) -> Any:
         """The document with every reference to a context replaced by the context."""
+        return self._filled(document, self._data)
+
+    def keep(self, context: Any) -> Any:
+        """A context, filled, that is the one around the next documents."""
+        filled = self._context(context, 0)
+        self._data = _data_terms(filled, frozenset())
+        return filled
+
+    def _filled(self, document: Any, data: frozenset[str]) -> Any:
+        """``data`` are the terms whose values are JSON literals, and those are data as "@value" is."""
         if isinstance(document, list):
-            return [self.fill(item) for item in document]
+            return [self._filled(item, data) for item in document]
         if not isinstance(document, dict):
             return document
-        # What "@value" holds is data.
+        filled: dict[str, Any] = {}
+        if "@context" in document:
+            filled["@context"] = self._context(document["@context"], 0)
+            data = _data_terms(filled["@context"], data)
         return {
-            key: value if key == "@value" else self._context(value, 0) if key == "@context" else self.fill(value)
+            key: filled.get(key, value) if key in ("@context", "@value") or key in data else self._filled(value, data)
             for key, value in document.items()
         }
 
@@ -77,7 +91,7 @@ class Contexts:
         if depth > MAX_REMOTE:
             raise JellyLimitError(f"contexts refer to each other more than {MAX_REMOTE} times")
         if isinstance(context, str):
-            return self._context(self._find(context), depth + 1)
+            return _without_base(self._context(self._find(context), depth + 1))
         if isinstance(context, list):
             flat: list[Any] = []
             for item in context:
@@ -96,9 +110,10 @@ class Contexts:
         }
         if "@import" not in context:
             return local
-        imported = self._context(context["@import"], depth)
+        url = context["@import"]
+        imported = self._context(self._find(url), depth + 1) if isinstance(url, str) else None
         if not isinstance(imported, dict):
-            raise JellyFormatError(f"@import of {context['@import']!r:.200}: expected one context")
+            raise JellyFormatError(f"@import of {url!r:.200}: expected one context")
         return {**imported, **local}
 
     def _find(self, url: str) -> Any:
@@ -119,6 +134,34 @@ class Contexts:
                 raise JellyFormatError(f"the context {url} that was given: {error.reason}") from None
             self._known[url] = found
         return found["@context"] if isinstance(found, dict) and "@context" in found else found
+
+
+def _without_base(context: Any) -> Any:
+    """A remote context: what it says of @base counts for nothing (JSON-LD 1.1 API, section 4.1.2)."""
+    if isinstance(context, list):
+        return [_without_base(item) for item in context]
+    return {key: value for key, value in context.items() if key != "@base"} if isinstance(context, dict) else context
+
+
+def _data_terms(context: Any, around: frozenset[str]) -> frozenset[str]:
+    """The terms of a context, and of those around it, whose values are JSON literals.
+
+    The contexts that terms have of their own count as if they stood there.
+    """
+    if isinstance(context, list):
+        for item in context:
+            around = _data_terms(item, around)
+        return around
+    if not isinstance(context, dict):
+        return frozenset()  # null takes all away
+    found = around - context.keys()
+    for term, about in context.items():
+        if isinstance(about, dict):
+            if about.get("@type") == "@json":
+                found |= {term}
+            if "@context" in about:
+                found |= _data_terms(about["@context"], frozenset())
+    return found
 
 
 _ENTITY = re.compile(rb"<!ENTITY\s+(%\s+)?[^\s%]+\s+([\"']?)")

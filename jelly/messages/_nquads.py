@@ -18,8 +18,8 @@ MAX_EXPANDED = 1 << 25
 MAX_EXPANSION = 64
 
 
-# The tag of a literal in N-Quads: a quotation mark after it would stand inside that literal.
-_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)*)(?![A-Za-z0-9-])(?=[^"\n]*\n)')
+# The tag of a literal in N-Quads, a direction may follow: a quotation mark after it would stand inside that literal.
+_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)*)(?![A-Za-z0-9]|-[A-Za-z0-9])(?=[^"\n]*\n)')
 
 
 def respelled(nquads: bytes, of_tag: Callable[[str], str | None]) -> bytes:

@@ -73,7 +73,8 @@ class TextEncoder:
             return b"# @message\n" + text
         if b"\n" in note or b"\r" in note:
             raise JellyFormatError("the note of a message has more than one line")
-        return b"# @message %b\n%b" % (note, text)
+        # As `Message.note` says it: metadata may be any bytes.
+        return b"# @message %b\n%b" % (note.decode(errors="replace").encode(), text)
 
     def encode(self, batch: Batch) -> bytes:
         notes = {i: told.get(NOTE, b"") for i, told in (batch.metadata or {}).items()}

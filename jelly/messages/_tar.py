@@ -14,6 +14,7 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from jelly._bytes.names import split_suffix
+from jelly._bytes.source import Source
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
 from jelly._formats.registry import JSON_LD, NQ, NT, Format, find
@@ -160,6 +161,17 @@ class TarLog(MadeLog):
         except JellyError as error:
             raise JellyError(error.reason.replace("format=", "members=")) from None
 
+    def _unpacked(self, text: bytes) -> bytes:
+        """The content of a file that may be compressed."""
+        parts: list[bytes] = []
+        n = 0
+        for part in Source(text, self._settings_of_files["max_expansion"]).chunks():
+            parts.append(part)
+            n += len(part)
+            if n > self._max:
+                raise JellyLimitError(f"it has more than {self._max} bytes; raise max_message_bytes to read it")
+        return b"".join(parts)
+
     def _message(self, name: str, text: bytes) -> Iterator[Any]:
         """The prefixes that a file declares anew, and its N-Quads with a delimiter."""
         declared: dict[str, str] = {}
@@ -167,8 +179,10 @@ class TarLog(MadeLog):
         n = 0
         try:
             format = self._format(name)
-            if format is JSON_LD and b"@context" in text:
-                text = json.dumps(self._contexts.fill(load_json(text))).encode()
+            if format is JSON_LD:
+                text = self._unpacked(text)
+                if b"@context" in text:
+                    text = json.dumps(self._contexts.fill(load_json(text))).encode()
             settings = {key: value for key, value in self._settings_of_files.items() if key in format.reading}
             for batch in Reader(text, format=format.name, strict=self._strict, **settings).batches() if text else ():
                 for _, _, prefix, iri in batch.namespaces:

@@ -19,8 +19,9 @@ from jelly.messages._nquads import Converter
 FREE_MARKS = 1 << 14
 MARK = 400
 
-_PREFIX = re.compile(rb"@?prefix\s+([^\s:<]*):\s*<([^<>\"\s]*)>", re.I)
-_VERSION = re.compile(rb"@?version\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.I)
+_SPACE = rb"(?:[ \t\r\n]|#[^\r\n]*[\r\n])*"
+_PREFIX = re.compile(rb"@?prefix" + _SPACE + rb"([^\s:<]*):" + _SPACE + rb"<([^<>\"\s]*)>", re.I)
+_VERSION = re.compile(rb"@?version" + _SPACE + rb"(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.I)
 _DIRECTIVE = re.compile(rb"[ \t]*(?:MESSAGE|@message)\b")
 
 # The place of a delimiter in a text: its beginning, its end, and between them where its note begins; then 0 if it is

@@ -17,7 +17,7 @@ from jelly._streams.outputs import ItemWriter
 from jelly._streams.widening import WideningEncoder, open_fields
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.messages._media import check_members, find_log
-from jelly.messages._message import NOTE, Message
+from jelly.messages._message import NOTE, Declared, Message, messages_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,9 +61,12 @@ def log_options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> 
 class MessageWriter(ItemWriter):
     """Write a message log.
 
-    A message is written as a whole or, if that fails, not at all; the writer can continue with other messages. Empty
-    messages are kept. Metadata is written only to Jelly, notes only to Jelly and to ``# @message`` comments. The scope
-    of a blank node is its message (RDF Messages, section 1.4); labels are written as they are given.
+    A message is written as a whole or, if that fails, not at all; the writer can continue with other messages. In
+    Jelly, N-Triples and N-Quads several messages are written together, so the error of one that the format cannot
+    hold may come from a later call of `write`, from ``flush()`` or from ``close()``; in Jelly nothing can be
+    written after it. Empty messages are kept. Metadata is written only to Jelly, notes only to Jelly and to ``#
+    @message`` comments. The scope of a blank node is its message (RDF Messages, section 1.4); labels are written as
+    they are given.
 
     Parameters
     ----------
@@ -184,6 +187,47 @@ class MessageWriter(ItemWriter):
                 self._flush()
         finally:
             self._claim.release()
+
+    @one_thread
+    def _flush(self) -> None:
+        """Encode the messages that wait. If one of them cannot be written, the others are before its error comes."""
+        try:
+            super()._flush()
+        except JellyError:
+            # A failed encoder of Jelly stays failed.
+            if self._each or self.format is JELLY_LOG:
+                raise
+            self._flush_each()
+
+    def _flush_each(self) -> None:
+        waiting: list[Message] = []
+
+        def take(batch: Batch) -> None:
+            for message in messages_of(batch, Declared()):
+                len(message.statements)  # made now: the Batch is emptied
+                waiting.append(message)
+
+        collector = self._collector
+        collector.lend(take)
+        self.messages -= len(waiting)
+        self.statements -= sum(map(len, waiting))
+        wrong: JellyError | None = None
+        for message in waiting:
+            for name, iri in message.namespaces:
+                collector.namespace(name, iri)
+            collector.extend(message.statements, 1 << 62)
+            collector.end_frame(message.metadata)
+            try:
+                super()._flush()
+            except JellyError as error:
+                collector.clear()
+                error.message = self.messages
+                wrong = wrong or error
+            else:
+                self.messages += 1
+                self.statements += len(message)
+        if wrong is not None:
+            raise wrong
 
     def _encode(self, batch: Batch) -> None:
         if not len(batch.frames):

@@ -193,6 +193,17 @@ def test_messages(format: str) -> None:
     assert {statement.o for statement in message} == set(LITERALS[:4])
 
 
+@pytest.mark.parametrize("format", ["ndjsonld", "yamlld"])
+def test_tags_of_maps_keep_their_capitals(format: str) -> None:
+    pytest.importorskip("pyoxigraph")
+    from jelly.messages import read_messages
+
+    context = b'{"@direction": "rtl", "m": {"@id": "http://e/p", "@container": "@language"}}'
+    log = b'{"@context": %b, "@id": "http://e/s", "m": {"fr-CA": "x"}}\n' % context
+    (message,) = read_messages(log, format=format)
+    assert [str(statement.o) for statement in message] == ['"x"@fr-CA--rtl']
+
+
 def test_capabilities() -> None:
     rule = capabilities_of("log-rdf")
     batch = batch_of([Triple(S, P, NONE)])

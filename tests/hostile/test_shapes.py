@@ -18,7 +18,7 @@ from support.measure import SANITIZED
 from support.measure import run as run_python
 
 import jelly
-from jelly import JellyError, JellyLimitError
+from jelly import JellyError, JellyLimitError, JellyUnsupportedError
 from jelly._core.boundaries.json import JsonScanner
 from jelly._core.boundaries.xml import DocumentScanner
 from jelly._formats.guards import guard_json
@@ -125,6 +125,27 @@ def test_a_context_is_found_however_it_is_spelled_and_cut() -> None:
                     parts = b""
         assert [json.loads(text) for text in found] == [[{"a": {"@id": "a:b", "@context": {}}}], {}], whole
         assert scanner.deepest == 5
+
+
+@pytest.mark.parametrize("container", ["@graph", ["@graph", "@id"]])
+@pytest.mark.parametrize("value", [{"@set": []}, {"@list": ["x"]}, {"k": {"@set": []}}, {"s": []}])
+@pytest.mark.parametrize("escaped", [False, True])
+def test_lists_as_graphs_do_not_end_the_process(container: object, value: object, escaped: bool) -> None:
+    context = {"t": {"@id": "a:t", "@container": container}, "s": "@set" if "s" in str(value)[:4] else "a:s"}
+    for document in ({"@context": context, "t": value}, {"t": value, "@context": context}):
+        data = json.dumps(document).encode()
+        if escaped:
+            data = data.replace(b"@", b"\\u0040").replace(b"set", b"\\u0073e\\u0074").replace(b'":', b'" \n :')
+        for size in (1, 7, len(data)):
+            check = guard_json()  # the parser itself would end the tests, too
+            pieces = [data[at : at + size] for at in range(0, len(data), size)]
+            with pytest.raises(JellyUnsupportedError, match="@list and @set"):
+                list(map(check, pieces))
+    with pytest.raises(JellyUnsupportedError, match="@list and @set"):
+        read(document)
+    context["s"] = "a:s"
+    fine = {"@context": context, "@id": "a:s", "t": {"a:b": {"a:p": "x"}}, "s": "@set"}
+    assert read(fine)
 
 
 @pytest.mark.parametrize("key", ["k", "\\u006b"])

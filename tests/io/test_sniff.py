@@ -223,3 +223,14 @@ def test_the_command_speaks_of_options(
     assert result.exit_code == 1
     name = "a.jelly" if command[0] == "convert" else command[-1]
     assert result.stderr.startswith(f"error: {name}: {told}"), result.stderr
+
+
+def test_what_it_looks_like_is_said_once() -> None:
+    pytest.importorskip("pyoxigraph")
+    from jelly.messages import read_messages
+
+    cases = ((b"<http://a/s> a <a:C> x .", "trig", 0), (b"<?xml?><rdf:RDF/>", "ttl", 1), (b'{"@id":}', "ndjsonld", 0))
+    for data, format, times in cases:
+        with pytest.raises(jelly.JellyError) as caught:
+            list(read_messages(data, format=format))
+        assert str(caught.value).count("looks like") == times, format

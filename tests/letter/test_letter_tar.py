@@ -171,8 +171,13 @@ def test_a_format_for_files_without_suffix() -> None:
 
 def test_the_contexts_of_json_ld() -> None:
     """002-060 in 002-083."""
-    data = archive(("0.jsonld", b'{"@context": "https://c/", "@id": "a:s", "p": "x"}'))
+    document = b'{"@context": "https://c/", "@id": "a:s", "p": "x"}'
+    data = archive(("0.jsonld", document))
     assert found(data, contexts={"https://c/": {"p": "a:p"}}) == [['<a:s> <a:p> "x" .']]
+    packed = archive(("0.jsonld.gz", gzip.compress(document)))
+    assert found(packed, contexts={"https://c/": {"p": "a:p"}}) == [['<a:s> <a:p> "x" .']]
+    large = archive(("0.jsonld.gz", gzip.compress(document + b" " * 5000)))
+    assert "max_message_bytes" in str(broken(large, max_message_bytes=2000)[1])
     assert "https://c/ is not in the cache" in str(broken(data)[1])
 
 

@@ -102,6 +102,17 @@ def test_tags(tag, kept):
     assert statement.o.direction == ("rtl" if "--" in tag else None)
 
 
+@pytest.mark.parametrize("size", [1, 7, 50, 1000])
+def test_long_tags_in_chunks(size):
+    tag = "en-GB-x-" + "-".join(letter * 8 for letter in "AbcdEfgh")
+    text = f'<a:s> <a:p> "x"@{tag} .'.encode()
+    (statement,) = jelly.read([text[at : at + size] for at in range(0, len(text), size)], format="ttl")
+    assert statement.o.language == tag
+    text = f'{{"@context":{{"l":"@language","v":"@value"}},"@id":"a:s","a:p":{{"v":"x","l":"{tag}"}}}}'.encode()
+    (statement,) = jelly.read([text[at : at + size] for at in range(0, len(text), size)], format="jsonld")
+    assert statement.o.language == tag
+
+
 @given(st.lists(st.sampled_from(["@", "En", "GB", "-", "x", "1", '"', " ", "é", "EN", "<"]) | st.text(max_size=3)))
 @examples(60)
 def test_marks_leave_no_trace(parts):
@@ -150,6 +161,15 @@ def test_lenient():
     assert read(data, "ttl", lenient=True)[0].o == IRI("a:o o")
     with pytest.raises(jelly.JellySyntaxError):
         read(data, "ttl", lenient=True, strict=True)
+
+
+@pytest.mark.parametrize("format", ["ttl", "trig", "jsonld"])
+def test_lenient_writers_do_not_mind_control_characters_beside_an_iri(format):
+    statement = jelly.Triple(IRI("a:%zz"), IRI("a:p"), jelly.Literal("\x01"))
+    out = io.BytesIO()
+    with jelly.Writer(out, format=format, lenient=True) as writer:
+        writer.add(statement)
+    assert list(jelly.read(out.getvalue(), format=format, lenient=True))[0][:3] == statement[:3]
 
 
 def test_byte_order_mark():
@@ -500,6 +520,7 @@ def test_the_command(tmp_path):
 def test_without_pyoxigraph(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyoxigraph", None)
     monkeypatch.delitem(sys.modules, "jelly._formats.syntaxes")
+    monkeypatch.setattr("jelly._formats.registry._IMPORTED", {})
     for call in (lambda: jelly.read(tmp_path / "a.ttl"), lambda: jelly.write(tmp_path / "b.rdf", [Triple(S, P, S)])):
         (tmp_path / "a.ttl").write_bytes(b"")
         with pytest.raises(jelly.MissingExtraError, match=r"jelly-rdf\[oxigraph\]"):

@@ -72,3 +72,16 @@ def test_a_failed_conversion_leaves_nothing(run, tmp_path):
     done = run("convert", "bad.nt", "bad.jelly", code=1)
     assert done.stderr.startswith("error: bad.nt: message 2, ")
     assert not (tmp_path / "bad.jelly").exists()
+
+
+def test_options_that_message_logs_do_not_have_are_refused(run, tmp_path):
+    for given in (["--jelly", "1.2"], ["--index", "terms"], ["--memory", "1M"], ["--max-files", "1"]):
+        assert "does not go with message logs" in run("split", "log.nt", "-o", "parts/{}.jelly", *given, code=2).stderr
+    assert not (tmp_path / "parts").exists()
+    run("convert", "log.nt", "log.jelly")
+    assert "has an index, not with message logs" in run("slice", "log.jelly", "-1:", code=2).stderr
+
+
+def test_stats(run):
+    assert json.loads(run("stats", "--json", "log.nt").stdout)["statements"] == 2
+    run("stats", "log.nt", "log.nt", code=2)

@@ -227,6 +227,39 @@ def test_contexts_of_the_cache():
     assert "16" in str(broken('{"@context":"http://loop/"}', "ndjsonld", contexts=known)[1])
 
 
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [("yamlld", '"a:p": 1e999'), ("ndjsonld", '{"@context": {"p": "a:p"}, "p": -1e999}')],
+)
+def test_numbers_that_are_infinite(format, text):
+    with pytest.raises(jelly.JellySyntaxError, match="a number is too large"):
+        list(read_messages(text.encode(), format=format))
+
+
+@pytest.mark.parametrize("char", ["\x85", "\u2028", "\u2029"])
+def test_line_ends_of_yaml_1_1_are_characters(char):
+    for text in (f'"x {char} # y{char}"', f"'x {char} # y{char}'", f"x {char} # y{char}", f"|-\n  x {char} # y{char}"):
+        [message] = read_messages(f'"@id": a:s\n"a:p": {text}\n"a:q": {text}\n'.encode(), format="yamlld")
+        expected = f"x {char}" if text[0] == "x" else f"x {char} # y{char}"
+        assert [statement.o.value for statement in message] == [expected] * 2, text
+
+
+@pytest.mark.parametrize("context", ['"http://c/"', '[{"@base":"http://doc/"},"http://d/"]'])
+@pytest.mark.parametrize("form", ["one line", "a line before", "yamlld"])
+def test_a_remote_context_has_no_base_and_json_literals_are_data(context, form):
+    own = {"@base": "http://no/", "p": "a:p", "j": {"@id": "a:j", "@type": "@json"}}
+    known = {"http://c/": {"@context": own}, "http://d/": ["http://c/"]}
+    data = f'{{"@context":{context},"@id":"x","p":"v","j":{{"@context":"http://c/"}}}}'
+    if form == "a line before":
+        data = f'{{"@context":{context}}}\n{data.replace(f"""{chr(34)}@context{chr(34)}:{context},""", "")}'
+    format = "yamlld" if form == "yamlld" else "ndjsonld"
+    settings = {} if format == "yamlld" else {"dialect": "directive"}
+    [message] = read_messages(data.encode(), format=format, contexts=known, base="http://doc/", **settings)
+    assert [(statement.s.value, statement.o.value) for statement in message] == [
+        ("http://doc/x", "v"), ("http://doc/x", '{"@context":"http://c/"}'),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("format", ["nt", "ttl", "trig", "ndjsonld", "yamlld", "rdfxml", "jelly"])
 def test_random_damage(format):
     out = io.BytesIO()
@@ -319,3 +352,13 @@ def test_a_limit_below_the_size_of_a_delimiter(format):
         error = caught
     assert error is not None
     assert found == [(0, "note")]
+
+
+@pytest.mark.parametrize("char", ["\x85", "\u2028", "\u2029"])
+def test_yaml_that_is_written_has_no_line_ends_of_yaml_1_1(char):
+    from jelly._tools.yaml import dump_yaml, load_documents
+
+    document = {f"x{char}": f"é{char}{char} y\n"}
+    text = dump_yaml(document)
+    assert char not in text
+    assert list(load_documents(text.encode())) == [document]

@@ -10,7 +10,7 @@ from support.contents import convert_messages
 
 import jelly
 from jelly import IRI, BlankNode, Literal, LogicalType, PhysicalType, StreamOptions, Triple
-from jelly.messages import MessageWriter, read_messages, write_messages
+from jelly.messages import Message, MessageWriter, read_messages, write_messages
 
 B = Triple(BlankNode("b"), jelly.IRI("a:p"), Literal("o"))
 
@@ -139,3 +139,13 @@ def test_options_that_are_not_given_are_chosen(tmp_path):
         MessageWriter(io.BytesIO(), format="jelly", options={"logical_type": 1})
     with pytest.raises(jelly.JellyArgumentError, match="did you mean 'version'"):
         write_messages(io.BytesIO(), numbered_messages(5), format="jelly", options={"versoin": 3})
+
+
+@pytest.mark.parametrize("format", ["nt", "ttl"])
+def test_a_note_that_is_no_text_can_be_read_again(format):
+    if format == "ttl":
+        pytest.importorskip("pyoxigraph")
+    out = io.BytesIO()
+    message = Message([], metadata={"rdfm.note": b"a\xff"})
+    write_messages(out, [message], format=format)
+    assert [again.note for again in read_messages(out.getvalue(), format=format)] == [message.note] == ["a\ufffd"]

@@ -95,6 +95,26 @@ def test_a_message_is_written_as_a_whole_or_not_at_all(kind):
     assert read(out.getvalue(), *kind) == [canonical(PLAIN)]
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] != "jelly"], ids="-".join)
+def test_only_the_message_that_cannot_be_written_is_missing(kind):
+    bad = [Triple(IRI("http://e/s"), P, Literal("x", language="e n"))]
+    out = io.BytesIO()
+    refused = []
+    with jelly.messages.MessageWriter(out, format=kind[0], dialect=kind[1]) as writer:
+        for message in (PLAIN, bad, BNODES, bad, EMPTY):
+            with contextlib.suppress(jelly.JellyError):
+                writer.write(message, note="n")
+        # Where messages are written together, the error comes now.
+        try:
+            writer.flush()
+        except jelly.JellyError as error:
+            refused.append(error.message)
+        writer.write(PLAIN)
+    assert refused == [1] * (kind[0] in ("nt", "nq"))
+    assert read(out.getvalue(), *kind) == list(map(canonical, (PLAIN, BNODES, EMPTY, PLAIN)))
+    assert (writer.messages, writer.statements) == (4, 2 * len(PLAIN) + len(BNODES))
+
+
 @pytest.mark.parametrize(
     ("format", "text"),
     [

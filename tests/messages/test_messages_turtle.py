@@ -45,6 +45,13 @@ def test_prefixes_hold_from_where_they_are_declared():
     assert out.getvalue().decode() == expected
 
 
+@pytest.mark.parametrize("chunk", [1, 1000])
+def test_prefixes_with_comments_between_their_tokens(chunk):
+    text = b"@prefix # c\n e: # <http://x/>\r<http://e/> . e:s e:p e:o .\n# @message\nPREFIX f:#\n<http://f/>\n"
+    reader = MessageReader([text[at : at + chunk] for at in range(0, len(text), chunk)], format="ttl")
+    assert [message.namespaces for message in reader] == [[("e", "http://e/")], [("f", "http://f/")]]
+
+
 def test_messages_that_are_alike_empty_or_in_one_graph():
     quads = [jelly.Quad(S, P, jelly.Literal("o", language="en-GB"), G)]
     triple = [jelly.Quad(S, P, S, jelly.DefaultGraph())]

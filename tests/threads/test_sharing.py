@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.measure import run as run_python
 from together import results
 
 import jelly
@@ -206,3 +207,39 @@ def test_the_example_of_the_page(tmp_path: Path) -> None:
     names: dict[str, Any] = {"paths": [path] * 5}
     exec(compile(page.read_text().split("```python\n")[1].split("```")[0], "threads.md", "exec"), names)
     assert names["counts"] == [ROWS] * 5
+
+
+# Threads that wait for each other and then use formats for the first time in their process.
+FIRST_USE = """
+import io, threading
+import jelly, jelly.messages, jelly.results
+
+barrier, wrong = threading.Barrier(8), []
+
+def use(function, *arguments, **settings):
+    try:
+        barrier.wait()
+        function(*arguments, **settings)
+    except BaseException as error:
+        wrong.append(repr(error))
+
+uses = [threading.Thread(target=use, args=(function, source), kwargs={"format": name}) for function, source, name in (
+    (lambda *a, **k: list(jelly.messages.read_messages(*a, **k)), b"", "nt"),
+    (lambda *a, **k: jelly.messages.write_messages(*a, [], **k), io.BytesIO(), "nq"),
+    (lambda *a, **k: list(jelly.messages.read_messages(*a, **k)), b"", "jelly"),
+    (lambda *a, **k: list(jelly.read(*a, **k)), b"", "nt"),
+    (lambda *a, **k: jelly.write(*a, [], **k), io.BytesIO(), "nq"),
+    (lambda *a, **k: jelly.write(*a, [], **k), io.BytesIO(), "thrift"),
+    (lambda *a, **k: list(jelly.results.read_results(*a, **k)), b"?x\\n", "tsv"),
+    (lambda *a, **k: list(jelly.results.read_results(*a, **k)), b"?x\\n", "tsv"),
+)]
+for each in uses: each.start()
+for each in uses: each.join()
+print(wrong)
+"""
+
+
+def test_formats_are_first_used_by_several_threads_at_once() -> None:
+    for _ in range(3):
+        done = run_python("-c", FIRST_USE)
+        assert done.stdout == "[]\n", done.stdout + done.stderr
