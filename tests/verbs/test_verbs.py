@@ -100,6 +100,15 @@ def test_what_waits_in_a_file_may_have_namespaces_late(late: jelly.Dataset, tmp_
     assert [part.statements for part in parts] == [67, 67, 66]
 
 
+@pytest.mark.parametrize("subject", ["a:7", "a:none"])
+def test_namespaces_behind_the_last_statement_are_kept(late: jelly.Dataset, subject: str, tmp_path: Path) -> None:
+    path, text = tmp_path / "x.jelly", tmp_path / "x.ttl"
+    found = late.filter(s=subject)
+    assert found.write(path).statements == found.write(text).statements == (subject == "a:7")
+    assert [name for frame in jelly.scan(path).frames() for name in frame.namespaces] == [("ex", "http://ex/")]
+    assert "@prefix ex: <http://ex/> .\n" in text.read_text()
+
+
 def test_blank_nodes_of_several_files_are_different(tmp_path: Path) -> None:
     for name in ("a.nt", "b.nt"):
         (tmp_path / name).write_bytes(b"_:x <a:p> <a:o> .")
