@@ -20,7 +20,7 @@ from jelly._core.jelly.column_schema cimport (
     TYPE_MESSAGES,
 )
 
-from jelly._options.options import PatchOptions, PhysicalType
+from jelly._options.options import LogicalType, PatchOptions, PhysicalType
 
 cdef enum:
     # Bit n: field n of the options is a number that we read.
@@ -167,6 +167,11 @@ def settled(options, arity, namespaces):
         options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
     if options.version == 0:
         options = options.replace(version=2 if namespaces else 1)
+    if options.version == COLUMN_VERSION:
+        # They say no more than whether frames are messages: a reader has this type, and an index is of its options.
+        logical = LogicalType(options.physical_type + (2 if options.is_grouped else 0))
+        if logical != options.logical_type:
+            options = options.replace(logical_type=logical)
     return options
 
 
