@@ -263,7 +263,7 @@ def _write_anew(
         writer.allow(ALL_FIELDS)
         for batch in reader.batches():
             writer.add_batch(batch, keep_frames=True if batch.metadata else None)
-        del batch
+            del batch  # before the next one takes memory; there may be none
         for batch in chain([first], batches):
             source.refuse_quoted(batch, chosen.version)
             writer.add_batch(batch, keep_frames=True if batch.metadata else None)
