@@ -20,7 +20,7 @@ from jelly._core.jelly.column_schema cimport (
     TYPE_MESSAGES,
 )
 
-from jelly._options.options import LogicalType, PatchOptions, PhysicalType
+from jelly._options.options import LogicalType, PatchOptions, PhysicalType, physical_for
 
 cdef enum:
     # Bit n: field n of the options is a number that we read.
@@ -164,7 +164,7 @@ cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept
 def settled(options, arity, namespaces):
     """The options with nothing left open."""
     if options.physical_type == PhysicalType.UNSPECIFIED:
-        options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
+        options = options.replace(physical_type=physical_for(options, arity))
     if options.version == 0:
         options = options.replace(version=2 if namespaces else 1)
     if options.version == COLUMN_VERSION:
