@@ -306,7 +306,9 @@ def read_options(src: Any, **options: Unpack[ReadOptions]) -> StreamOptions:
     """
     settings: Any = options
     with Reader(src, format="jelly", batch_rows=1, **settings) as reader:
-        next(reader.batches(), None)  # a log of Jelly-RDF 1.2 without messages has none
+        for _ in reader.batches():  # the first may be of frames before the options; a log without messages has none
+            if reader.options is not None:
+                break
         found: StreamOptions | None = reader.options
     assert found is not None, "a stream without options is refused by the Decoder"
     return found
