@@ -128,8 +128,8 @@ def read_arrow(
     content : {"statements", "patches"}, optional
         The content of the input. By default the format decides. Patches have the columns ``op`` ("add" or "delete") and
         ``patch`` (number of the patch, int64, from 0) before those of the layout. Aborted transactions, headers and
-        namespaces are left out. Of the keywords there are ``layout``, ``dictionary``, ``columns`` and those of
-        `jelly.patch.PatchReader`.
+        namespaces are left out, and there is no ``frame``, ``row`` or ``metadata``. Of the keywords there are
+        ``layout``, ``dictionary``, ``columns`` and those of `jelly.patch.PatchReader`.
     **options : Unpack[ReadOptions]
         Shared keywords, see `ReadOptions`. ``batch_rows`` are the maximum rows per record batch; there are fewer where
         text is long. Of one source ``threads`` decode segments, if it is a Jelly file with an index.

@@ -263,7 +263,7 @@ def _write_anew(
         writer.allow(ALL_FIELDS)
         for batch in reader.batches():
             writer.add_batch(batch, keep_frames=True if batch.metadata else None)
-        del batch
+            del batch  # before the next one takes memory; there may be none
         for batch in chain([first], batches):
             source.refuse_quoted(batch, chosen.version)
             writer.add_batch(batch, keep_frames=True if batch.metadata else None)
@@ -303,7 +303,9 @@ def _filters(target: str, file: Any, index: Index | None) -> FilterBuilder | Non
 def _options(path: str) -> StreamOptions:
     """The stream options of a delimited file."""
     with Reader(path, format="jelly", batch_rows=1, **_LIMITS) as reader:
-        next(reader.batches(), None)
+        for _ in reader.batches():  # the first may be of frames before the options
+            if reader.options is not None:
+                break
         if reader.options is None or not reader.delimited:
             raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
         options: StreamOptions = reader.options

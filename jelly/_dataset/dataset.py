@@ -317,6 +317,8 @@ class Dataset(Tabular):
             Add columns for the values of literals: the layout "typed" of `jelly.arrow`.
         **columns : Any
             ``layout``, ``dictionary``, ``columns``, ``batch_rows`` and ``direction`` of `jelly.arrow.from_batches`.
+            The columns ``row``, ``frame`` and ``metadata`` are for sources as they are, or filtered once; ``row`` also
+            for a slice.
 
         Examples
         --------
@@ -331,11 +333,25 @@ class Dataset(Tabular):
         from jelly._formats.arrow_tables import from_batches
 
         columns = {"layout": "typed" if typed else self._layout} | columns
-        if len(self._steps) == 1 and self._condition is not None:
+        is_filtered = len(self._steps) == 1 and self._condition is not None
+        if self._is_changed and not is_filtered:
+            self._refuse_places(columns.get("columns") or ())
+        if is_filtered and self._condition is not None:
             # Columns are made of the rows that match; no Batch of them is.
             batches = self._then()._batches(self._sources, self._condition)
             return from_batches(batches, keep=self._condition.rows, **columns)
         return from_batches(self.batches(), **columns)
+
+    def _refuse_places(self, columns: Iterable[str]) -> None:
+        """Refuse the columns that say where statements stand in their stream: a step keeps no frames, and a slice alone
+        keeps the numbers of rows."""
+        is_range = self._sorted_by is None and all(isinstance(step, Slice) for step in self._steps)
+        lost = {"frame", "metadata"} if is_range else {"frame", "metadata", "row"}
+        if found := [name for name in columns if name in lost]:
+            raise JellyArgumentError(
+                f"the columns {', '.join(found)} are for sources as they are, or filtered once: other steps do not"
+                " keep where a statement stands"
+            )
 
     @checked()
     def wide(

@@ -235,16 +235,23 @@ def write_stream(
             if flat:
                 if format is JELLY:
                     source.refuse_quoted(batch, chosen.version)
-                if format.namespaces and not source.namespaces.items() <= declared.items():
-                    own = {name: iri for _, _, name, iri in batch.namespaces}
-                    for name, iri in source.namespaces.items():
-                        if declared.get(name) != iri and own.get(name) != iri:
-                            writer.namespace(name, iri)
-                    declared |= source.namespaces
+                _declare(writer, source, declared, batch)
             # Metadata belongs to its frame, so that frame has to stay one.
             writer.add_batch(batch, keep_frames=True if batch.metadata and not flat else None)
             batch = None  # before the next one takes memory
+        if flat:  # what stands in Batches of which no statement was taken
+            _declare(writer, source, declared)
     return writer.statements, written_bytes(writer)
+
+
+def _declare(writer: Writer, source: Stream, declared: dict[str, str], batch: Batch | None = None) -> None:
+    """Declare the namespaces that were read so far and not ``declared``, but for those that a Batch has itself."""
+    if writer.format.namespaces and not source.namespaces.items() <= declared.items():
+        own = {} if batch is None else {name: iri for _, _, name, iri in batch.namespaces}
+        for name, iri in source.namespaces.items():
+            if declared.get(name) != iri and own.get(name) != iri:
+                writer.namespace(name, iri)
+        declared |= source.namespaces
 
 
 def _for_all(source: Stream, given: Options, allowed: frozenset[str]) -> StreamOptions | None:

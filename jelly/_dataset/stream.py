@@ -199,6 +199,8 @@ class Stream:
         self._reading[number] = reader
         with own or nullcontext(), reader:
             yield from reader.batches() if self.as_is else reader.uniform()
+            if self.is_one and not self._is_begun:
+                self.options = reader.options  # a log of Jelly-RDF 1.2 without messages has no Batch
         if reader.skipped:
             self._skipped[number] = reader.skipped
         with self._lock:

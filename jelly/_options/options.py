@@ -369,6 +369,18 @@ class StreamOptions(CommonOptions):
         return self.logical_type.is_grouped
 
 
+def physical_for(options: StreamOptions, arity: int) -> PhysicalType:
+    """The physical type of a stream that begins with statements of so many terms, 3 if it has none.
+
+    >>> physical_for(StreamOptions(logical_type="datasets"), 3).name, physical_for(StreamOptions(), 3).name
+    ('QUADS', 'TRIPLES')
+    """
+    if options.physical_type != PhysicalType.UNSPECIFIED:
+        return options.physical_type
+    is_of_quads = arity == 4 or options.logical_type.base in _OF_QUADS[1:]
+    return PhysicalType.QUADS if is_of_quads else PhysicalType.TRIPLES
+
+
 class PatchStreamType(IntEnum):
     """The extent of one patch in a Jelly-Patch stream (Jelly-Patch, section "Patch stream types").
 

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jelly._formats.native import default_options
-from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
+from jelly._options.options import (
+    COLUMN_VERSION,
+    MIN_NAME_TABLE,
+    ROW_VERSION,
+    PhysicalType,
+    StreamOptions,
+    physical_for,
+)
 from jelly._streams.widening import DATATYPES, changed
 
 
@@ -48,6 +55,8 @@ def output_options(
         return given if given.version or not known else given.replace(version=known)
     given = dict(given or {})
     if source is None:
+        if "logical_type" in given and "physical_type" not in given:
+            arity = 2 + physical_for(StreamOptions(logical_type=given["logical_type"]), arity)
         default = default_options(arity, grouped)
         return changed(default if version is None else default.replace(version=version), given)
     if star and source.version in (0, COLUMN_VERSION):

@@ -306,11 +306,12 @@ def read_options(src: Any, **options: Unpack[ReadOptions]) -> StreamOptions:
     """
     settings: Any = options
     with Reader(src, format="jelly", batch_rows=1, **settings) as reader:
-        for _ in reader.batches():
-            found: StreamOptions | None = reader.options
-            if found is not None:
-                return found
-    raise AssertionError("a stream without options is refused by the Decoder")
+        for _ in reader.batches():  # the first may be of frames before the options; a log without messages has none
+            if reader.options is not None:
+                break
+        found: StreamOptions | None = reader.options
+    assert found is not None, "a stream without options is refused by the Decoder"
+    return found
 
 
 @checked(

@@ -19,6 +19,7 @@ from jelly._core.base.batch import Batch, restate
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._formats.native import default_options
+from jelly._options.options import ROW_VERSION
 from jelly._streams.drain import drain
 
 CHUNK = 1 << 20
@@ -49,7 +50,8 @@ class Spool:
         self._batches: list[Batch] = []
         self.nbytes = 0  # of what is in memory
         self._file: Any = None
-        options = default_options(4).replace(rdf_star=True, generalized_statements=True)
+        # Whatever any Batch may have, as the first one does not tell.
+        options = default_options(4).replace(rdf_star=True, generalized_statements=True, version=ROW_VERSION)
         self._encoder: Any = Encoder(options, frame_rows=4096)
         self._encoder.takes_any = True
         self.rows = 0

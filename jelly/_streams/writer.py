@@ -16,7 +16,7 @@ from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
 from jelly._formats.registry import JELLY, WRITING
-from jelly._options.options import PhysicalType, StreamOptions
+from jelly._options.options import PhysicalType, StreamOptions, physical_for
 from jelly._options.settings import checked, refuse_unknown
 from jelly._streams.output_options import first_options, output_options
 from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
@@ -179,7 +179,7 @@ class Writer(ItemWriter):
                 arity = 4 if self.format.quads else 3
             else:
                 if self._encoder.options.physical_type == PhysicalType.UNSPECIFIED:
-                    self._encoder.choose(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
+                    self._encoder.choose(physical_type=physical_for(self._encoder.options, arity))
                 fixed = "physical_type" not in self._encoder.allowed
                 # Where triples may become quads, graphs are collected.
                 arity = 3 if fixed and self._encoder.options.physical_type == PhysicalType.TRIPLES else 4
@@ -362,7 +362,7 @@ def dumps(
         allowed = open_fields(options)
         options = output_options(None, shape, options)
         if options.physical_type == PhysicalType.UNSPECIFIED:
-            options = options.replace(physical_type=PhysicalType.TRIPLES if shape == 3 else PhysicalType.QUADS)
+            options = options.replace(physical_type=physical_for(options, shape))
         fixed = "physical_type" not in allowed
         arity = 3 if fixed and options.physical_type == PhysicalType.TRIPLES else 4
     spare = _SPARE[shape == 3, bool(delimited)] if plain else []

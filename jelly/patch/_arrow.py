@@ -35,7 +35,7 @@ from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING
 from jelly._options.layouts import Layout
 from jelly._options.options import PatchOptions, StatementType
 from jelly._options.settings import checked
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 from jelly.patch._changes import is_statement
 from jelly.patch._patch import ADD, DELETE, PUNCTUATION, Patch
 from jelly.patch._stream import PatchReader, PatchWriter
@@ -75,6 +75,10 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
     own = {"op": pa.string(), "patch": pa.int64()}
     wanted = columns if columns is None else [name for name in columns if name not in own]
     schema = arrow.schema(columns=wanted or None, **shape)
+    if columns is not None and (not columns or len({*columns}) < len(columns)):
+        raise JellyArgumentError("columns must name at least one column, and each once")
+    if lost := [name for name in wanted or () if name in ("frame", "row", "metadata")]:
+        raise JellyArgumentError(f"a table of changes has no columns {', '.join(lost)}, but patch: its number")
     fields = {name: pa.field(name, kind, nullable=False) for name, kind in own.items()}
     fields |= {field.name: field for field in schema}
     names = [*fields] if columns is None else list(columns)

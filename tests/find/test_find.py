@@ -120,6 +120,18 @@ def test_matches_can_be_read_in_several_ways():
     assert jelly.find(data, s=[]).count() == 0
 
 
+def test_where_statements_stood_is_known_without_steps_alone():
+    data = jelly.dumps(made(random.Random(1), True, False))
+    found, whole = jelly.find(data, p=PREDICATES[0].value), jelly.scan(data)
+    assert whole[5:][:3].to_arrow(columns=["row"]).read_all()["row"].to_pylist() == [5, 6, 7]
+    for name, changed in (
+        ("row", found.filter(where="o.kind=iri")), ("row", found[1:]), ("row", whole.sort()), ("frame", whole[1:]),
+        ("row", whole.unique()), ("metadata", whole.sample(3, seed=1)), ("row", jelly.scan(data, sorted_by="s")),
+    ):
+        with pytest.raises(jelly.JellyArgumentError, match=f"the columns {name} are for sources as they are"):
+            changed.to_arrow(columns=["subject", name])
+
+
 def test_a_file_with_an_index_finds(tmp_path):
     path = tmp_path / "x.jelly"
     rows = made(random.Random(2), False, True)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import jelly
 import jelly.patch
-from jelly import IRI, Literal, LogicalType, PhysicalType, Quad, StreamOptions
+from jelly import IRI, Literal, LogicalType, PhysicalType, Quad, StreamOptions, Triple
 from jelly.cli.commands import cli
 
 pytest.importorskip("pyarrow")
@@ -111,3 +111,18 @@ def test_what_the_page_says_is_kept(route: str, source: str) -> None:
     assert set(declared) == ({NAMESPACE} if namespaces == "kept" else set())
     assert len(declared) <= max(1, len(metadata) // 2)
     assert {str(statement.o) for frame in found for statement in frame} == {'"0"', '"1"'}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("batch_rows", [1, 2, 3, 100])
+def test_metadata_of_frames_that_go_over_several_batches(version: int, batch_rows: int) -> None:
+    """In Jelly-RDF 1.2 metadata comes with the first Batch of its frame, and the end of the frame with a later one."""
+    source, made = io.BytesIO(), io.BytesIO()
+    with jelly.Writer(source, {"version": 3}) as writer:
+        for i in range(12):
+            writer.add(Triple(IRI(f"a:{i}"), IRI("a:p"), Literal("x")))
+            if i in (2, 3, 8):
+                writer.end_frame({"k": b"%d" % i})
+    jelly.convert(source.getvalue(), made, options={"version": version}, batch_rows=batch_rows)
+    found = [(len(frame), frame.metadata["k"]) for frame in jelly.scan(made.getvalue()).frames() if frame.metadata]
+    assert found == [(3, b"2"), (1, b"3"), (5, b"8")]

@@ -201,6 +201,18 @@ def nested(depth, number=0):
     return QuotedTriple(left, IRI(f"a:p{depth}-{number}"), right)
 
 
+@pytest.mark.parametrize("logical", ["flat_quads", "datasets", "named_graphs"])
+@pytest.mark.parametrize("statements", [[], [PLAIN], [Quad(S, P, O, G)]])
+@pytest.mark.parametrize("kind", [dict, StreamOptions])
+def test_a_logical_type_of_quads_is_enough(kind, statements, logical):
+    """The first statement decides the physical type, but none that does not go with the logical type."""
+    options, out = kind(logical_type=logical), io.BytesIO()
+    jelly.write(out, statements, options)
+    for data in jelly.dumps(statements, options), out.getvalue():
+        assert jelly.read_options(data).physical_type.name == "QUADS"
+        assert [tuple(found)[:3] for found in jelly.loads(data)] == [tuple(each)[:3] for each in statements]
+
+
 def test_more_names_than_the_table_has(tmp_path):
     """001-188: the name table grows for a statement that needs more, unless its size was given."""
     statement = Triple(nested(12), P, O)

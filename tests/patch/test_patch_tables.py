@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 import jelly
+from jelly.errors import JellyArgumentError
 from jelly.patch import PatchOptions, dumps, loads
 
 pytest.importorskip("pyarrow")
@@ -41,6 +42,12 @@ def test_rows(stream_type, batch_rows):
     assert plain["s"].to_pylist() == ["<a:s>", "<a:s>", "_:b", "<a:s>"]
     only = read_arrow(data, columns=["op"]).read_all()
     assert only.to_pylist() == [{"op": row[0]} for row in ROWS]
+
+
+@pytest.mark.parametrize("columns", [[], ["op", "op"], ["op", "row"], ["frame"], ["s", "metadata"], ["object", "x"]])
+def test_what_are_no_columns(columns):
+    with pytest.raises(JellyArgumentError, match="columns"):
+        read_arrow(b"A <a:s> <a:p> <a:o> .", format="rdfp", columns=columns)
 
 
 def test_no_rows():

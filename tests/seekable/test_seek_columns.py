@@ -3,7 +3,7 @@
 import pytest
 
 import jelly
-from jelly import IRI, BlankNode, Literal, Triple
+from jelly import IRI, BlankNode, Literal, Quad, Triple
 from jelly._dataset.seekable.sidecar import make_sidecar
 
 STATEMENTS = [
@@ -41,6 +41,24 @@ def test_index(tmp_path, numbering):
     path = tmp_path / "a.jelly"
     stream(path, numbering, SEEKABLE)
     check(path, STATEMENTS, 4)
+
+
+@pytest.mark.parametrize("logical", [0, 1, 3, 13])
+@pytest.mark.parametrize("physical", [1, 2])
+def test_an_index_for_each_logical_type(tmp_path, numbering, logical, physical):
+    """A stream says less than the options of its writer; its index is for what it says."""
+    path = tmp_path / "a.jelly"
+    kind = jelly.LogicalType({13: 114}.get(logical, logical + 1) if physical == 2 and logical else logical)
+    options = jelly.StreamOptions(physical_type=physical, logical_type=kind, version=3, numbering=numbering)
+    with jelly.Writer(path, options, **SEEKABLE) as writer:
+        for statement in STATEMENTS:
+            writer.add(statement)
+            if logical > 2:
+                writer.end_frame()
+    assert writer.options == jelly.read_options(path).replace(rdf_version="")
+    expected = [Quad(*statement, None) for statement in STATEMENTS] if physical == 2 else STATEMENTS
+    check(path, expected, 4)
+    assert jelly.validate(path) == []
 
 
 def test_sidecar(tmp_path, numbering):

@@ -214,6 +214,22 @@ def test_streams_of_another_program_in_columns(tmp_path: Path) -> None:
     assert jelly.read_options(path).version == 3
 
 
+@pytest.mark.parametrize("logical", [0, 1, 3, 13])
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_to_a_stream_of_nothing(version: int, logical: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    jelly.write(path, [], {"version": version, "logical_type": logical})
+    assert jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt") == 1
+    assert list(jelly.read(path)) == [Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))]
+
+
+def test_to_a_stream_that_begins_with_an_empty_frame(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    path.write_bytes(b"\0" + jelly.dumps(MORE[:3]))
+    assert jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt") == 1
+    assert list(jelly.read(path)) == [*MORE[:3], Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))]
+
+
 def test_links_and_modes_stay(tmp_path: Path) -> None:
     path, link = tmp_path / "x.jelly", tmp_path / "link.jelly"
     jelly.write(path, MORE[:5], seekable=True)

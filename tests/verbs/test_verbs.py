@@ -82,6 +82,33 @@ def test_namespaces_metadata_and_options_are_kept(tmp_path: Path) -> None:
     assert jelly.read_options(out) == options
 
 
+@pytest.fixture
+def late() -> jelly.Dataset:
+    """Statements of which the second half has a namespace before it."""
+    out = io.BytesIO()
+    with jelly.Writer(out, {"version": 2}) as writer:
+        for i in range(200):
+            if i == 100:
+                writer.namespace("ex", "http://ex/")
+            writer.add(Triple(IRI(f"a:{i}"), IRI("a:p"), Literal("x")))
+    return jelly.scan(out.getvalue(), batch_rows=10)
+
+
+def test_what_waits_in_a_file_may_have_namespaces_late(late: jelly.Dataset, tmp_path: Path) -> None:
+    assert late.unique(memory=1).count() == 200
+    parts = late.split(tmp_path / "{}.jelly", parts=3, memory=1)
+    assert [part.statements for part in parts] == [67, 67, 66]
+
+
+@pytest.mark.parametrize("subject", ["a:7", "a:none"])
+def test_namespaces_behind_the_last_statement_are_kept(late: jelly.Dataset, subject: str, tmp_path: Path) -> None:
+    path, text = tmp_path / "x.jelly", tmp_path / "x.ttl"
+    found = late.filter(s=subject)
+    assert found.write(path).statements == found.write(text).statements == (subject == "a:7")
+    assert [name for frame in jelly.scan(path).frames() for name in frame.namespaces] == [("ex", "http://ex/")]
+    assert "@prefix ex: <http://ex/> .\n" in text.read_text()
+
+
 def test_blank_nodes_of_several_files_are_different(tmp_path: Path) -> None:
     for name in ("a.nt", "b.nt"):
         (tmp_path / name).write_bytes(b"_:x <a:p> <a:o> .")

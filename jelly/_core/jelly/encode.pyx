@@ -357,11 +357,15 @@ cdef int encode_batch(EncoderState* e, int64_t* row) noexcept nogil:
     cdef int64_t bound = 0
     cdef int64_t n_bounds = 0
     cdef int64_t name = 0
-    cdef int64_t limit, end
+    cdef int64_t limit, end, size
     cdef bint ends
     e.bound = 0
     if e.keep_frames:
         n_bounds = b.n_frames - (e.open_end and b.n_frames > 0)
+    elif e.described:
+        n_bounds = min(b.n_frames, 1)
+    if n_bounds > 0:
+        e.described = False
     while name < b.n_names and b.names[name].row < row[0]:
         name += 1
     if not e.columnar and not e.independent:
@@ -382,7 +386,9 @@ cdef int encode_batch(EncoderState* e, int64_t* row) noexcept nogil:
         if row[0] == e.stop:
             # Metadata that stands before the rows of a frame which a later Batch ends.
             if e.keep_frames and b.n_meta:
+                size = e.body.n
                 put_metadata(e, b, n_bounds)
+                e.described = e.described or e.body.n > size
             return OK
         end = e.stop if name == b.n_names else min(e.stop, b.names[name].row)
         ends = bound < n_bounds and b.frames[bound] <= end

@@ -110,6 +110,7 @@ ctypedef struct EncoderState:
     bint delimited
     bint keep_frames  # the frames of the Batch mean something
     bint open_end  # but the last one goes on
+    bint described  # the frame being written has metadata of one that a later Batch ends
     int64_t frame_rows  # rows at which a frame ends; 0: never
     int64_t frame_bytes  # bytes at which a frame ends; 0: never
     bint independent  # each frame is a stream of its own

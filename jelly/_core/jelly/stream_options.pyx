@@ -20,7 +20,7 @@ from jelly._core.jelly.column_schema cimport (
     TYPE_MESSAGES,
 )
 
-from jelly._options.options import PatchOptions, PhysicalType
+from jelly._options.options import LogicalType, PatchOptions, PhysicalType, physical_for
 
 cdef enum:
     # Bit n: field n of the options is a number that we read.
@@ -163,11 +163,18 @@ cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept
 @lru_cache(64)
 def settled(options, arity, namespaces):
     """The options with nothing left open."""
+    changes = {}
+    physical = physical_for(options, arity)
     if options.physical_type == PhysicalType.UNSPECIFIED:
-        options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
+        changes["physical_type"] = physical
     if options.version == 0:
-        options = options.replace(version=2 if namespaces else 1)
-    return options
+        changes["version"] = 2 if namespaces else 1
+    if options.version == COLUMN_VERSION:
+        # They say no more than whether frames are messages: a reader has this type, and an index is of its options.
+        logical = LogicalType(physical + (2 if options.is_grouped else 0))
+        if logical != options.logical_type:
+            changes["logical_type"] = logical
+    return options.replace(**changes) if changes else options
 
 
 @lru_cache(64)

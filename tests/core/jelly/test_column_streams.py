@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -184,6 +185,17 @@ def test_messages_of_no_rows_fill_batches():
     batches = batches_of(data, batch_rows=1000, delimited=False)[1]
     assert [len(batch.frames) for batch in batches] == [1000] * 100
     assert len(list(jelly.messages.read_messages(data))) == 100_000
+
+
+@pytest.mark.parametrize("logical", [1, 2, 3, 4])
+def test_a_stream_of_nothing_has_options(logical):
+    """A log without messages has no Batch, from which others know the options."""
+    given = {"version": 3, "logical_type": logical, "stream_name": "n", "max_name_table_size": 200}
+    data, out = jelly.dumps([], given), io.BytesIO()
+    options = jelly.read_options(data)
+    assert (options.stream_name, options.logical_type, options.max_name_table_size) == ("n", logical, 200)
+    jelly.convert(data, out)
+    assert jelly.read_options(out.getvalue()) == options
 
 
 def test_a_message_that_never_ends_is_no_longer_than_a_frame():
