@@ -54,8 +54,11 @@ def terminate(number: int, frame: object) -> None:
 
 
 def say(text: str, colour: str | None = None) -> None:
-    """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
-    click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
+    """Print a line on standard error, with colours only on a terminal and never with NO_COLOR.
+
+    Names of files and what comes from a server cannot control the terminal.
+    """
+    click.secho(printable(text), err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def tell(what: str, lines: Sequence[str], shown: int = 20) -> None:
@@ -63,7 +66,7 @@ def tell(what: str, lines: Sequence[str], shown: int = 20) -> None:
     if lines:
         say(what.format(f"{len(lines):,}"), "yellow")
     for line in lines[:shown]:
-        say(f"  {printable(line)}", "yellow")
+        say(f"  {line}", "yellow")
     if len(lines) > shown:
         say("  ...", "yellow")
 

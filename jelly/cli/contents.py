@@ -170,7 +170,10 @@ def inspect_patches(file: str, reading: Given) -> dict[str, Any]:
         for one in reader
     ]
     options = reader.options
-    about, index = (None, None) if options is None else (asdict(options), _index(file))
+    about, index = None, None
+    if options is not None:
+        about = {name: getattr(value, "name", value) for name, value in asdict(options).items()}
+        index = _index(file)
     return {"format": reader.format.name, "options": about, "index": index, "patches": found}
 
 
