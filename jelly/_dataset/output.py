@@ -192,7 +192,7 @@ def write_stream(
     examine: bool = False,
     options: Options = None,
     layout: LayoutWithValues = "flat",
-    drop_graphs: bool = False,
+    drop_graphs: bool | None = None,
     prefixes: Mapping[str, str] | None = None,
     workers: Workers | None = None,
     **writing: Any,
@@ -202,7 +202,7 @@ def write_stream(
     ``flat`` says that steps have taken frames and namespaces away. ``known`` says that all sources were read when the
     first Batch comes. The first Batches decide the stream options, with ``examine`` those of each source, and are read
     before the output is opened: a source that cannot be read leaves it alone. Where a later Batch needs more, see
-    `jelly._streams.widening`.
+    `jelly._streams.widening`. ``drop_graphs`` is None where users have no such keyword.
     """
     if format.content is Content.TABLE:
         return write_table(dst, batches, format, layout, workers or Workers(1))
@@ -281,12 +281,12 @@ def look(
 
 
 @contextlib.contextmanager
-def _advice(drop_graphs: bool) -> Iterator[None]:
-    """Add to the error for a named graph that graphs can be dropped."""
+def _advice(drop_graphs: bool | None) -> Iterator[None]:
+    """Add to the error for a named graph that graphs can be dropped, where they can."""
     try:
         yield
     except (JellyUnsupportedError, JellyOptionsError) as error:
-        if "named graph" in error.reason and not drop_graphs:
+        if "named graph" in error.reason and drop_graphs is False:
             error.reason += "; or drop the graphs with drop_graphs=True"
             error.args = (error.reason,)
         raise

@@ -22,9 +22,22 @@ INTERRUPTED = 130
 UNREAD = 141
 
 
+OPTIONS = "jelly: the options of the command"  # in the context of a command
+
+
 def in_options(text: str) -> str:
-    """A message with the names of options instead of keywords."""
-    return spelled(text, "command line")
+    """A message with the names of options instead of keywords, and without advice that the command cannot take."""
+    text = spelled(text, "command line")
+    context = click.get_current_context(silent=True)
+    options = None if context is None else context.meta.get(OPTIONS)
+    if options is None:
+        return text
+
+    def able(found: re.Match[str]) -> str:
+        return found[0] if options.issuperset(found[1].split(" or ")) else ""
+
+    text = re.sub(r"; use (--[\w-]+(?: or --[\w-]+)*)", able, text)
+    return text if "--drop-graphs" in options else text.replace("--drop-graphs", "jelly convert --drop-graphs")
 
 
 def message(error: BaseException) -> str:
