@@ -200,4 +200,4 @@ def report(told: str, plain: Any) -> None:
 def report_rows(file: str, what: str, n: int, quiet: bool) -> None:
     """Tell how many things a file got, whose name is the last word of ``what``; of standard output nothing is told."""
     if file != "-" and (wanted_form() or not quiet):
-        report(f"{file}: {n:,} {what}", {"file": file, what.split()[-1]: n})
+        report(f"{file}: {numbers(**{what: n})}", {"file": file, what.split()[-1]: n})

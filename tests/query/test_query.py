@@ -531,6 +531,7 @@ def test_command(people: Path, tmp_path: Path) -> None:
     out = tmp_path / "names.jellys"
     assert run("query", people, question, "-o", out) == (0, "", f"{out}: 3 rows\n")
     assert len(list(jelly.results.read_results(out))) == 3
+    assert run("query", people, NAMES + " LIMIT 1", "-o", out) == (0, "", f"{out}: 1 row\n")
     assert run("query", people, "CONSTRUCT WHERE { ?s <a:knows> ?o }")[1] == "<a:ann> <a:knows> <a:bob> .\n"
     assert run("query", people, "ASK { ?s <a:knows> ?o }")[:2] == (0, "true\n")
     assert run("query", people, "ASK { ?s <a:hates> ?o }")[:2] == (1, "false\n")

@@ -192,6 +192,9 @@ def test_plot(tmp_path, suffix):
     plot.plot_stats(stats(tmp_path / "a.jelly"), path, "a $title$ _^\n")
     assert path.stat().st_size > 10_000
     assert path.read_bytes().startswith({".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix])
+    figure = plot._draw(stats(b"<a:s> <a:p> <a:o> .", format="nt"), "x" * 200)
+    figure.canvas.draw()
+    assert figure._suptitle.get_window_extent().width < figure.bbox.width
 
 
 @pytest.mark.parametrize("number", [{"top": 0}, {"max_keys": 0}, {"max_keys": 1}, {}])
