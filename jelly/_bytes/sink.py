@@ -92,7 +92,7 @@ class Sink(_Whole):
                 error.filename = self.name  # the name of the part file is internal
                 raise
         elif hasattr(dst, "write"):
-            if isinstance(dst, io.TextIOBase):
+            if isinstance(dst, io.TextIOBase) or hasattr(dst, "encoding"):  # of tempfile and codecs
                 raise JellyArgumentError("the destination takes str: open the file in binary mode")
             self._file = dst
             self.label = name if isinstance(name := getattr(dst, "name", ""), str) else ""
@@ -197,7 +197,7 @@ class Sink(_Whole):
 
     def _place(self, error: OSError) -> None:
         """Add the name of the destination to an error of the system, such as a full disk."""
-        if error.filename is None and self.label:
+        if error.filename is None and error.errno is not None and self.label:  # io.UnsupportedOperation has none
             error.filename = self.label
 
     def write(self, data: bytes, cuts: Iterable[int] = ()) -> None:

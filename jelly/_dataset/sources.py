@@ -52,7 +52,7 @@ def expand(src: Any) -> list[Any]:
         return [found for each in src for found in expand(each)]
     if src is None or isinstance(src, int | float):
         raise JellyArgumentError(f"a source is {src!r}: expected a path, URL, bytes, binary file or chunks of bytes")
-    if not is_path(src) or not isinstance(name := os.fspath(src), str) or name == "-":
+    if not is_path(src) or (name := os.fsdecode(src)) == "-":
         return [src]
     if is_web(name) or os.path.isfile(name):
         return [src]
@@ -118,7 +118,7 @@ class Sources:
         """The source, if it is one file of a table that is to be taken as it is."""
         only, *more = self.each
         is_plain = not more and self.labels.mode == "keep" and not any(map(self.settings.get, ("format", *VERSIONS)))
-        return only if is_plain and table_kind(only) and not is_url(os.fspath(only)) else None
+        return only if is_plain and table_kind(only) and not is_url(os.fsdecode(only)) else None
 
     @property
     def size(self) -> int | None:

@@ -63,7 +63,7 @@ def open_reader(format: Format, *, delimited: Any, strict: bool, on_error: str, 
 
 def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
     """The rows of a Parquet, Arrow IPC or CSV file, in parts. In CSV an empty field without quotes is a null."""
-    rows = _rows(_kind_of(path), str(os.fspath(path)))
+    rows = _rows(_kind_of(path), os.fsdecode(path))
     return pa.RecordBatchReader.from_batches(next(rows), rows)
 
 
