@@ -34,8 +34,13 @@ def dump_yaml(value: Any) -> str:
     >>> dump_yaml({"a": [1, "x"]})
     'a:\\n- 1\\n- x\\n'
     """
-    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False)
-    return text
+
+    def dumped(plain: bool) -> str:
+        text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=plain, default_flow_style=False)
+        return text
+
+    text = dumped(True)
+    return dumped(False) if "\x85" in text else text  # PyYAML takes it for a line end: it would be read as a blank
 
 
 def load_documents(text: bytes, first_line: int = 1) -> Iterator[Any]:
