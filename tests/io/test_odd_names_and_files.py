@@ -75,3 +75,25 @@ def test_a_file_that_is_only_read_says_so(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"")
     with open(tmp_path / "x", "rb") as file, pytest.raises(io.UnsupportedOperation, match="write"):
         jelly.write(file, jelly.read(TEXT, format="nt"), format="nt")
+
+
+def test_a_dataset_is_read_again_from_its_start_or_not_at_all(tmp_path: Path) -> None:
+    """The second reading of a source at its end found no statements, and said nothing."""
+    (tmp_path / "x.nt").write_bytes(TEXT)
+    memory = io.BytesIO(b"before" + TEXT)
+    memory.seek(6)
+    with open(tmp_path / "x.nt", "rb") as file:
+        for source in (memory, file):
+            found = jelly.scan(source, format="nt")
+            assert [found.count(), len(list(found)), found.sort().count(), len(found.to_ids().p)] == [1, 1, 1, 1]
+    reading, writing = os.pipe()
+    os.write(writing, TEXT)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        for source in (pipe, iter([TEXT]), (chunk for chunk in [TEXT])):
+            found = jelly.scan(source, format="nt")
+            assert found.count() == 1
+            for again in (found.count, lambda: list(found), lambda: found.write(tmp_path / "y.nt")):  # noqa: B023
+                with pytest.raises(jelly.JellyArgumentError, match="read before, and cannot be read again"):
+                    again()
+    assert not (tmp_path / "y.nt").exists()
