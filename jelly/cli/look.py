@@ -192,7 +192,7 @@ def validate(
       jelly validate people.jelly --shapes shapes.ttl
     """
     if shapes is not None:
-        refuse("--shapes", {"files", "shapes", *reading})
+        refuse("--shapes", {"files", "shapes", *reading} - {"content"})
         from jelly.rdflib import validate as by_shapes
 
         conforms, _, text = by_shapes(names(files, reading), shapes, **reading)

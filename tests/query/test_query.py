@@ -561,6 +561,8 @@ def test_validate_by_shapes(people: Path, tmp_path: Path) -> None:
     shapes.write_text(shapes.read_text().replace("<a:ann>, ", ""))
     assert run("validate", people, "--shapes", shapes)[0] == 0
     assert run("validate", people, "--shapes", shapes, "--frame", 1)[0] == 2
+    code, _, told = run("validate", people, "--shapes", shapes, "--messages")
+    assert (code, "--messages does not go with --shapes" in told) == (2, True)
 
 
 def test_an_open_file_is_read_once(tmp_path, monkeypatch):

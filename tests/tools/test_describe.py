@@ -376,6 +376,8 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return shown.output
 
     assert "void:Dataset" in run("a.nt")
+    Path("star.nt").write_text("<a:s> <a:p> <<( <a:x> <a:y> <a:z> )>> .\n")
+    assert "reifies" in run("star.nt", "--star", "reifies", "--json")
     assert json.loads(run("a.nt", "--json", "--title", "T"))["title"] == "T"
     assert run("a.nt", "--html").startswith("<!DOCTYPE html>")
     assert run("a.nt", "-o", "a.html") == run("a.nt", "-o", "a.json") == run("a.nt", "-o", "void.jelly") == ""

@@ -257,6 +257,20 @@ def test_results_on_the_command_line(tmp_path):
     assert json.loads(told.output)["variables"]["who"]["values"]["top"] == {"a:b": 2}
 
 
+def test_several_message_logs(tmp_path) -> None:
+    pytest.importorskip("pyoxigraph")
+    from jelly.cli.commands import cli
+
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.ndjsonld").write_text('{"@id": "a:s", "a:p": 1}\n{"@id": "a:s", "a:q": 2}\n')
+    paths = [str(tmp_path / f"{name}.ndjsonld") for name in ("a", "b")]
+    found = stats(paths)
+    assert (found.statements, found.predicates.top) == (4, {"a:p": 2, "a:q": 2})
+    assert stats(str(tmp_path / "*.ndjsonld")) == found
+    shown = CliRunner().invoke(cli, ["stats", "--json", *paths])
+    assert json.loads(shown.stdout)["statements"] == 4
+
+
 def test_counts_go_to_another_process() -> None:
     """Tasks of Spark send what they counted; it is merged there."""
     found = []
