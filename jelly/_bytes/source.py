@@ -120,8 +120,10 @@ class Source:
             self.size = os.fstat(file.fileno()).st_size
             read, self._close = closing_last(interruptible(file).read, file.close)
         elif isinstance(src, bytes | bytearray | memoryview):
-            view = memoryview(src)
-            self._whole = view.cast("B") if view.c_contiguous else memoryview(view.tobytes())
+            try:
+                self._whole = memoryview(src).cast("B")
+            except TypeError:  # a view with gaps
+                self._whole = memoryview(bytes(src))
             self.size = len(self._whole)
             read = joined([self._whole])
         elif (pieces := getattr(src, "iter_bytes", getattr(src, "iter_content", None))) is not None:
