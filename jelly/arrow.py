@@ -209,7 +209,7 @@ def _open_index(
     if not part:
         return open_index(src, settings)
     is_file = is_path(src) and os.fspath(src) != "-" and settings.get("delimited") is not False
-    if not is_file or find(settings.get("format"), os.fspath(src), tables=True) is not JELLY:
+    if not is_file or find(settings.get("format"), os.fsdecode(src), tables=True) is not JELLY:
         raise JellyError("start and stop need the path of a Jelly file with an index")
     return JellyFile(src, **{name: settings[name] for name in settings.keys() - COMMON})
 

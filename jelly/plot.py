@@ -23,7 +23,7 @@ with need("plot", "pictures need the matplotlib package"):
 __all__ = ["plot_stats"]
 
 _BARS = 12
-_LABEL = 34  # characters
+_LABEL, _TITLE = 34, 100  # characters
 _INK, _DIM, _GRID, _LINE = "#22303c", "#66757f", "#e3e8ec", "#c3ccd3"
 
 
@@ -91,7 +91,7 @@ def _draw(found: Stats, title: str) -> Figure:
     for name, counts, _ in bars:
         if name in ("Predicates", "Classes", "Graphs"):
             numbers += f", {'over ' if counts.folded else ''}{counts.distinct:,} {name.lower()}"
-    heading = f"{title}\n{numbers}" if title else numbers
+    heading = f"{_cut(title, _TITLE)}\n{numbers}" if title else numbers
     figure.suptitle(heading, fontsize=13, color=_INK, parse_math=False, linespacing=1.5)
     if heights:
         charts = figure.subplot_mosaic([[pair[0][0], pair[-1][0]] for pair in pairs], height_ratios=heights)
@@ -139,10 +139,10 @@ def _labels(names: list[str], found: Stats) -> list[str]:
     return [_cut("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in label)) for label in short]
 
 
-def _cut(label: str) -> str:
-    if len(label) <= _LABEL:
+def _cut(label: str, most: int = _LABEL) -> str:
+    if len(label) <= most:
         return label
-    half = _LABEL // 2
+    half = most // 2
     return f"{label[: half - 1]}\N{HORIZONTAL ELLIPSIS}{label[-half:]}"
 
 

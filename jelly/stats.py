@@ -20,7 +20,7 @@ from jelly._core.algebra.row_index import RowIndex
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI
 from jelly._core.base.kinds import Kind, kinds_of
-from jelly._dataset.sources import Sources
+from jelly._dataset.sources import Sources, expand
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import MESSAGE_READING, READING, RESULT_READING, SEVERAL, Content, content_of
 from jelly._html import html_table
@@ -550,7 +550,8 @@ def stats(
         given: Any = options
         return _result_stats(read_results(src, **given), top, progress, max_keys)
     if kind is Content.MESSAGES:
-        batches: Any = of_content(kind, "Reader")(src, **settings).watched(progress)
+        make = of_content(kind, "Reader")
+        batches: Any = (batch for each in expand(src) for batch in make(each, **settings).watched(progress))
     else:
         sources = Sources(src, blank_nodes, skolem_base, **settings)
         batches = Stream(sources, threads, as_is=True).watched(progress)

@@ -143,6 +143,7 @@ class _Streams:
     def __init__(self, raw: Any, name: str, make: Callable[[], Any]) -> None:
         self._raw = raw
         self._name = name
+        self._magic = COMPRESSIONS[f".{name}"]
         self._make = make
         self._stream = make()
 
@@ -160,6 +161,8 @@ class _Streams:
                     if not data:
                         return b""
                     data = bytes(data).lstrip(b"\0")
+                if not self._magic.startswith(data[: len(self._magic)]):  # else xz waits for a whole head
+                    raise OSError(f"this is no stream of {self._name}: it begins with the byte {data[0]:#04x}")
                 self._stream = self._make()
             elif self._stream.needs_input:
                 data = self._raw.read(CHUNK)

@@ -124,7 +124,7 @@ def name_of(src: Any) -> str:
     ('data/x.nt', '')
     """
     if is_path(src):
-        return str(os.fspath(src))
+        return os.fsdecode(src)
     name = getattr(src, "name", None) or getattr(src, "full_name", "")
     return name if isinstance(name, str) else ""
 
@@ -170,6 +170,6 @@ def left_in(file: Any) -> int | None:
         if isinstance(file := getattr(file, "file", file), io.BufferedReader | io.BufferedRandom | io.FileIO):
             status = os.fstat(file.fileno())
             return max(status.st_size - file.tell(), 0) if stat.S_ISREG(status.st_mode) else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError):  # the file below that of tarfile has no descriptor to ask for
         pass
     return None

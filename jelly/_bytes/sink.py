@@ -71,6 +71,7 @@ class Sink(_Whole):
         self._frames: FrameWriter | None = None
         self.name = self.label = ""
         self.bytes_written = 0
+        self._size: int | None = None  # of the file that is complete
         self._part: PartFile | None = None
         self._opened: list[Any] = []
         self.is_text: bool = is_text(dst)
@@ -91,7 +92,7 @@ class Sink(_Whole):
                 error.filename = self.name  # the name of the part file is internal
                 raise
         elif hasattr(dst, "write"):
-            if isinstance(dst, io.TextIOBase):
+            if isinstance(dst, io.TextIOBase) or hasattr(dst, "encoding"):  # of tempfile and codecs
                 raise JellyArgumentError("the destination takes str: open the file in binary mode")
             self._file = dst
             self.label = name if isinstance(name := getattr(dst, "name", ""), str) else ""
@@ -111,6 +112,11 @@ class Sink(_Whole):
         if self.begin is None:
             return not self.is_live
         return bool(self._file.tell() == len(self._file.getbuffer()) == self.begin + self.bytes_written)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the output, which is closed: of a file after compression."""
+        return self.bytes_written if self._size is None else self._size
 
     def take_back(self) -> bytes:
         """Take what was written out of a file in memory."""
@@ -191,7 +197,7 @@ class Sink(_Whole):
 
     def _place(self, error: OSError) -> None:
         """Add the name of the destination to an error of the system, such as a full disk."""
-        if error.filename is None and self.label:
+        if error.filename is None and error.errno is not None and self.label:  # io.UnsupportedOperation has none
             error.filename = self.label
 
     def write(self, data: bytes, cuts: Iterable[int] = ()) -> None:
@@ -231,6 +237,7 @@ class Sink(_Whole):
             while self._opened:
                 self._opened.pop().close()
             if self._part is not None:
+                self._size = os.path.getsize(self._part.path)
                 self._part.commit()
                 self._part = None
         except BaseException as error:

@@ -115,12 +115,15 @@ class Source:
         if isinstance(src, str) and is_url(src):
             src = self._at_url(src, accept)
         if is_path(src):
-            self.name = str(os.fspath(src))
+            self.name = name_of(src)
             self._file = file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(file.fileno()).st_size
             read, self._close = closing_last(interruptible(file).read, file.close)
         elif isinstance(src, bytes | bytearray | memoryview):
-            self._whole = memoryview(src).cast("B")
+            try:
+                self._whole = memoryview(src).cast("B")
+            except TypeError:  # a view with gaps
+                self._whole = memoryview(bytes(src))
             self.size = len(self._whole)
             read = joined([self._whole])
         elif (pieces := getattr(src, "iter_bytes", getattr(src, "iter_content", None))) is not None:

@@ -129,7 +129,7 @@ def append(
     ...     len(file)
     3
     """
-    name = str(os.fspath(dst))
+    name = os.fsdecode(dst)
     if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1] not in ("", ".zst"):
         raise JellyArgumentError(
             "only a Jelly file that is not compressed, or compressed with zstd, can be appended to", source=name

@@ -27,12 +27,19 @@ async def run(read: Callable[[asyncio.AbstractEventLoop, list[Chunks]], Iterator
     chunks: list[Chunks] = []
     items: Iterator[T] | None = None
     end: Any = object()
+    is_over = False
 
     def advance() -> T:
         nonlocal items
         if items is None:
             items = read(loop, chunks)
+            if is_over:  # since before there were chunks to cancel
+                cancel()
         return next(items, end)
+
+    def cancel() -> None:
+        for each in chunks:
+            each.cancel()
 
     def close() -> None:
         if items is not None:
@@ -44,8 +51,8 @@ async def run(read: Callable[[asyncio.AbstractEventLoop, list[Chunks]], Iterator
         while (item := await asyncio.wrap_future(workers.submit(advance), loop=loop)) is not end:
             yield item
     finally:
-        for each in chunks:
-            each.cancel()
+        is_over = True
+        cancel()
         # When the thread is done with the item that it may be at.
         workers.submit(close).add_done_callback(lambda _: workers.drop())
 
@@ -74,7 +81,14 @@ class Chunks:
     def __next__(self) -> Any:
         if self._is_over:
             raise CancelledError
-        self._waiting = asyncio.run_coroutine_threadsafe(self._following(), self._loop)
+        following = self._following()
+        try:
+            self._waiting = asyncio.run_coroutine_threadsafe(following, self._loop)
+        except RuntimeError:  # the loop is closed
+            following.close()
+            raise
+        if self._is_over:  # since the first look
+            self._waiting.cancel()
         while True:
             try:
                 chunk = self._waiting.result(_LOOK)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jelly._bytes.names import AsText, is_path, is_text, name_of, split_suffix
+from jelly._bytes.names import AsText, is_path, is_text, name_of
 from jelly._bytes.sink import Sink, SinkWriter
 from jelly._bytes.source import Progress, Source
 from jelly._bytes.workers import Workers, in_order
@@ -192,7 +192,7 @@ def write_stream(
     examine: bool = False,
     options: Options = None,
     layout: LayoutWithValues = "flat",
-    drop_graphs: bool = False,
+    drop_graphs: bool | None = None,
     prefixes: Mapping[str, str] | None = None,
     workers: Workers | None = None,
     **writing: Any,
@@ -202,10 +202,10 @@ def write_stream(
     ``flat`` says that steps have taken frames and namespaces away. ``known`` says that all sources were read when the
     first Batch comes. The first Batches decide the stream options, with ``examine`` those of each source, and are read
     before the output is opened: a source that cannot be read leaves it alone. Where a later Batch needs more, see
-    `jelly._streams.widening`.
+    `jelly._streams.widening`. ``drop_graphs`` is None where users have no such keyword.
     """
     if format.content is Content.TABLE:
-        return write_table(dst, batches, format, layout, workers or Workers(1)), bytes_of(dst)
+        return write_table(dst, batches, format, layout, workers or Workers(1))
     allowed = open_fields(options)
     held: list[Batch] = []
     # What is in a pipe cannot be written again: it announces what may come late.
@@ -288,12 +288,12 @@ def look(
 
 
 @contextlib.contextmanager
-def _advice(drop_graphs: bool) -> Iterator[None]:
-    """Add to the error for a named graph that graphs can be dropped."""
+def _advice(drop_graphs: bool | None) -> Iterator[None]:
+    """Add to the error for a named graph that graphs can be dropped, where they can."""
     try:
         yield
     except (JellyUnsupportedError, JellyOptionsError) as error:
-        if "named graph" in error.reason and not drop_graphs:
+        if "named graph" in error.reason and drop_graphs is False:
             error.reason += "; or drop the graphs with drop_graphs=True"
             error.args = (error.reason,)
         raise
@@ -336,13 +336,13 @@ def _copied_frames(
         for data in found:
             rows += sum(row.WhichOneof("row") in ("triple", "quad") for row in message(FRAME, data).rows)
             sink.write(_put_varint(len(data)) + data)
-    return rows, source.bytes_read, sink.bytes_written
+    return rows, source.bytes_read, sink.size
 
 
 def write_table(
     dst: Any, batches: Iterator[Batch], format: Format, layout: LayoutWithValues, workers: Workers
-) -> int:
-    """Write Batches as a table: the number of rows."""
+) -> tuple[int, int]:
+    """Write Batches as a table: the numbers of rows and of bytes."""
     from jelly._formats.arrow_tables import RecordBatchBuilder
     from jelly._formats.table_files import write_record_batches
 
@@ -371,10 +371,11 @@ def _copied(
     table = None if steps or layout == "typed" else sources.table
     if target.content is not Content.TABLE or table is None:
         return _copied_frames(sources, steps, dst, how) if target is JELLY else None
-    from jelly._formats.table_files import read_table_file, write_table_file
+    from jelly._formats.table_files import read_table_file, write_record_batches
 
-    rows = write_table_file(dst, read_table_file(table), kind=target.name, workers=workers)
-    return rows, bytes_of(table), bytes_of(dst)
+    found = read_table_file(table)
+    rows, size = write_record_batches(dst, found.schema, found, kind=target.name, workers=workers)
+    return rows, bytes_of(table), size
 
 
 def bytes_of(path: Any) -> int:
@@ -387,7 +388,5 @@ def bytes_of(path: Any) -> int:
 
 
 def written_bytes(writer: SinkWriter) -> int:
-    """Bytes of what was written; those of the file where it is compressed."""
-    if split_suffix(writer.name)[1] and os.path.isfile(writer.name):
-        return os.path.getsize(writer.name)
-    return writer.bytes_written
+    """Bytes of what was written, see `Sink.size`."""
+    return writer._sink.size

@@ -37,7 +37,7 @@ def _looks_several(src: Any) -> bool:
     if isinstance(src, bytes):
         return False
     if is_path(src):
-        name = os.fspath(src)
+        name = os.fsdecode(src)
         if _UNUSUAL.search(name) is None:
             return False
         return not is_web(name) if is_url(name) else not os.path.exists(name)

@@ -52,7 +52,7 @@ def expand(src: Any) -> list[Any]:
         return [found for each in src for found in expand(each)]
     if src is None or isinstance(src, int | float):
         raise JellyArgumentError(f"a source is {src!r}: expected a path, URL, bytes, binary file or chunks of bytes")
-    if not is_path(src) or not isinstance(name := os.fspath(src), str) or name == "-":
+    if not is_path(src) or (name := os.fsdecode(src)) == "-":
         return [src]
     if is_web(name) or os.path.isfile(name):
         return [src]
@@ -112,13 +112,16 @@ class Sources:
         self.labels: BlankNodes = BlankNodes(mode, skolem_base)
         # The labels of a source are the same whenever it is read.
         self.names: list[str] = [_name(source) for source in self.each] if mode != "keep" else [""] * len(self.each)
+        # Where sources that come only once stood when they were first read, by their ids; None for those that cannot
+        # go back.
+        self._begun: dict[int, int | None] = {}
 
     @property
     def table(self) -> Any:
         """The source, if it is one file of a table that is to be taken as it is."""
         only, *more = self.each
         is_plain = not more and self.labels.mode == "keep" and not any(map(self.settings.get, ("format", *VERSIONS)))
-        return only if is_plain and table_kind(only) and not is_url(os.fspath(only)) else None
+        return only if is_plain and table_kind(only) and not is_url(os.fsdecode(only)) else None
 
     @property
     def size(self) -> int | None:
@@ -135,10 +138,27 @@ class Sources:
 
     def scoped(self) -> Sources:
         """The same, where the blank nodes of one source have a scope, too, unless the caller has chosen."""
-        return Sources(self.each, self._given[0] or "scope", self._given[1], **self.settings)
+        made = Sources(self.each, self._given[0] or "scope", self._given[1], **self.settings)
+        made._begun = self._begun
+        return made
+
+    def _from_start(self, source: Any) -> None:
+        """Go back to the start of a source that was read before; JellyArgumentError where that cannot be."""
+        if not (source == "-" or hasattr(source, "read") or hasattr(source, "__next__")):
+            return
+        if id(source) not in self._begun:
+            self._begun[id(source)] = _place(source)
+        elif (place := self._begun[id(source)]) is not None:
+            source.seek(place)
+        else:
+            raise JellyArgumentError(
+                "the source was read before, and cannot be read again: keep its statements, or scan a file",
+                source=name_of(source) or None,
+            )
 
     def reader(self, source: Any) -> Reader:
         """A Reader of one source, which is no table in memory, with the settings that its format has."""
+        self._from_start(source)
         settings = self.settings
         if len(self.each) > 1 and settings.get("format") is None and (name := name_of(source)) and not is_web(name):
             # Formats may differ, and each has limits of its own.
@@ -149,6 +169,14 @@ class Sources:
 def is_table(source: Any) -> bool:
     """Whether a source is a table in memory."""
     return hasattr(source, "__arrow_c_stream__") and not hasattr(source, "read")
+
+
+def _place(source: Any) -> int | None:
+    """Where an open file is that can go back there; None for pipes, responses and iterators."""
+    try:
+        return int(source.tell()) if getattr(source, "seekable", lambda: True)() else None
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def is_file(source: Any) -> bool:

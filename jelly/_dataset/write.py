@@ -95,7 +95,7 @@ def write(
         threads = given.pop("threads", 1)
         refuse_for_tables(given | {"options": options})
         with Workers(threads) as workers:
-            return write_table(dst, _batches(items), target, layout, workers)
+            return write_table(dst, _batches(items), target, layout, workers)[0]
     with Writer(dst, options, **settings) as writer:
         writer.extend(items)
     return writer.statements

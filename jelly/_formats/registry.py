@@ -431,6 +431,6 @@ def table_kind(path: Any) -> str | None:
     """
     if not is_path(path):
         return None
-    suffix, compression = split_suffix(str(os.fspath(path)))
+    suffix, compression = split_suffix(os.fsdecode(path))
     kind = next((format.name for format in TABLE_FORMATS.values() if suffix in format.suffixes), None)
     return kind if kind == "csv" or not compression else None

@@ -23,6 +23,8 @@ _STATEMENT = re.compile(rf"{_SUBJECT}[ \t]+<[^<>\"\s]*>[ \t]+")
 _QUAD = re.compile(
     rf"(?:{_SUBJECT}|\"(?:[^\"\\\n]|\\.)*\"(?:@[\w-]+|\^\^<[^<>\"\s]*>)?)[ \t]+({_SUBJECT}[ \t]*)\.", re.A
 )
+# A tag with a prefix, which its first one has to declare, goes on with a blank: no IRI does.
+_MARKUP = re.compile(r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s>]|[A-Za-z][\w.-]*:[\w.-]+\s)")
 # Compact Thrift: a row (triple, quad or prefix) and the start of its first term or string.
 _THRIFT = re.compile(rb"\x2c\x1c[\x1c\x2c\x3c]\x18|\x2c\x1c\x1c\x1c|\x3c\x1c[\x1c\x2c]\x18|\x1c\x18[\x00-\x20]")
 
@@ -76,7 +78,7 @@ def _text(text: str) -> tuple[str, str] | None:
         return "RDF Patch", "rdfp"
     if found := _STATEMENT.match(text):
         return ("N-Quads", "nq") if _QUAD.match(text, found.end()) else ("N-Triples", "nt")
-    if re.match(r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+(?::[A-Za-z][\w.-]*)?\s|[A-Za-z]+>)", text):
+    if _MARKUP.match(text):
         if "rdf:RDF" in text or "22-rdf-syntax-ns" in text:
             return "RDF/XML", "rdf"
         return ("HTML", "") if re.search(r"<(?:!DOCTYPE )?html", text, re.I) else ("XML", "")

@@ -63,7 +63,7 @@ def open_reader(format: Format, *, delimited: Any, strict: bool, on_error: str, 
 
 def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
     """The rows of a Parquet, Arrow IPC or CSV file, in parts. In CSV an empty field without quotes is a null."""
-    rows = _rows(_kind_of(path), str(os.fspath(path)))
+    rows = _rows(_kind_of(path), os.fsdecode(path))
     return pa.RecordBatchReader.from_batches(next(rows), rows)
 
 
@@ -126,9 +126,9 @@ class _Out(io.RawIOBase):
 
 
 def write_table_file(path: Any, data: Any, **how: Any) -> int:
-    """Write ``data``, a reader or anything that `write_arrow` takes, see `write_record_batches`."""
+    """Write ``data``, a reader or anything that `write_arrow` takes, see `write_record_batches`: the number of rows."""
     stream = to_stream(data)
-    return write_record_batches(path, stream.schema, validated(stream), **how)
+    return write_record_batches(path, stream.schema, validated(stream), **how)[0]
 
 
 def write_record_batches(
@@ -139,9 +139,9 @@ def write_record_batches(
     group_rows: int = GROUP_ROWS,
     kind: str | None = None,
     workers: Workers | None = None,
-) -> int:
-    """Write valid record batches to a Parquet (zstd), Arrow IPC or CSV file. Return the number of rows. The file gets
-    its name only when it is complete.
+) -> tuple[int, int]:
+    """Write valid record batches to a Parquet (zstd), Arrow IPC or CSV file. Return the numbers of rows and of bytes.
+    The file gets its name only when it is complete.
 
     With ``kind``, the name of the format, ``path`` may also be ``-`` or a file object. ``workers`` encode.
     """
@@ -171,7 +171,7 @@ def write_record_batches(
             with (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(out, written) as file:
                 for batch in counted():
                     file.write_table(pa.Table.from_batches([batch], schema).cast(written))
-    return rows
+    return rows, sink.size
 
 
 def _groups(batches: Iterable[pa.RecordBatch], group_rows: int) -> Iterator[list[pa.RecordBatch]]:

@@ -14,9 +14,9 @@ from jelly._bytes.names import is_path, is_url, name_of, split_suffix
 from jelly._bytes.source import Progress
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF
 from jelly._core.base.kinds import Kind
-from jelly._dataset.sources import Sources
+from jelly._dataset.sources import OF_SOURCES, Sources
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import READING, SEVERAL, Content, content_of, find
+from jelly._formats.registry import Content, content_of, find
 from jelly._html import html_table
 from jelly._options.limits import default
 from jelly._options.settings import checked
@@ -218,7 +218,7 @@ class Description:
         return html_table(title, ("class", "properties", "instances"), rows, more=len(self.graph.classes) > 10)
 
 
-@checked(READING, SEVERAL, {"max_partitions"})
+@checked(OF_SOURCES, {"max_partitions"})
 def describe(
     src: Any,
     *,

@@ -164,7 +164,7 @@ def _validate_jelly(
             if chunk is None:
                 check.finish(decoder)
                 is_file = is_path(src) and os.path.isfile(src)
-                for text, offset in problems_beside(os.fspath(src), patch, limits["joined"], own) if is_file else ():
+                for text, offset in problems_beside(os.fsdecode(src), patch, limits["joined"], own) if is_file else ():
                     check.add(text, offset=offset)
             if progress is not None:
                 progress(source.bytes_read, source.size, check.rows)

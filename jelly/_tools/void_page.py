@@ -31,7 +31,7 @@ def page(found: Description) -> str:
         parts.append(f"<details><summary>Graph {escape(name)}</summary>{_graph(graph, labels)}</details>")
     if len(found.graphs) > _ROWS:
         rows = {name: (graph.triples, graph.subjects) for name, graph in found.graphs.items()}
-        parts.append(_bars("graphs", ("graph", "triples", "subjects"), rows, str))
+        parts.append(_bars("Graphs", ("graph", "triples", "subjects"), rows, str))
     head = f'<meta charset="utf-8"><title>{escape(found.title)}</title><style>{_STYLE}</style>'
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
@@ -128,4 +128,4 @@ def _picture(graph: GraphDescription, label: Callable[[str], str]) -> str:
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="16" refY="4" markerWidth="10" markerHeight="10"'
         ' markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker></defs>'
     )
-    return f'<h2>Links of classes</h2><svg viewBox="0 0 800 580" role="img">{tip}{"".join(drawn)}</svg>'
+    return f'<h2>Links of classes</h2><svg viewBox="-110 0 1020 580" role="img">{tip}{"".join(drawn)}</svg>'

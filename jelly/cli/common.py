@@ -22,9 +22,22 @@ INTERRUPTED = 130
 UNREAD = 141
 
 
+OPTIONS = "jelly: the options of the command"  # in the context of a command
+
+
 def in_options(text: str) -> str:
-    """A message with the names of options instead of keywords."""
-    return spelled(text, "command line")
+    """A message with the names of options instead of keywords, and without advice that the command cannot take."""
+    text = spelled(text, "command line")
+    context = click.get_current_context(silent=True)
+    options = None if context is None else context.meta.get(OPTIONS)
+    if options is None:
+        return text
+
+    def able(found: re.Match[str]) -> str:
+        return found[0] if options.issuperset(found[1].split(" or ")) else ""
+
+    text = re.sub(r"; use (--[\w-]+(?: or --[\w-]+)*)", able, text)
+    return text if "--drop-graphs" in options else text.replace("--drop-graphs", "jelly convert --drop-graphs")
 
 
 def message(error: BaseException) -> str:
@@ -54,8 +67,11 @@ def terminate(number: int, frame: object) -> None:
 
 
 def say(text: str, colour: str | None = None) -> None:
-    """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
-    click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
+    """Print a line on standard error, with colours only on a terminal and never with NO_COLOR.
+
+    Names of files and what comes from a server cannot control the terminal.
+    """
+    click.secho(printable(text), err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def tell(what: str, lines: Sequence[str], shown: int = 20) -> None:
@@ -63,7 +79,7 @@ def tell(what: str, lines: Sequence[str], shown: int = 20) -> None:
     if lines:
         say(what.format(f"{len(lines):,}"), "yellow")
     for line in lines[:shown]:
-        say(f"  {printable(line)}", "yellow")
+        say(f"  {line}", "yellow")
     if len(lines) > shown:
         say("  ...", "yellow")
 
@@ -184,4 +200,4 @@ def report(told: str, plain: Any) -> None:
 def report_rows(file: str, what: str, n: int, quiet: bool) -> None:
     """Tell how many things a file got, whose name is the last word of ``what``; of standard output nothing is told."""
     if file != "-" and (wanted_form() or not quiet):
-        report(f"{file}: {n:,} {what}", {"file": file, what.split()[-1]: n})
+        report(f"{file}: {numbers(**{what: n})}", {"file": file, what.split()[-1]: n})

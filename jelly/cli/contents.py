@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
 
 import jelly
-from jelly._bytes.part_file import refuse_url
+from jelly._bytes.part_file import PartFolder
+from jelly._dataset.sources import expand
 from jelly._formats.registry import Content, find, holds_statements, table_kind
 from jelly._options.options import PatchStreamType, StatementType
 from jelly._streams.inputs import of_content
 from jelly.cli.common import default_threads, progress_bar
 from jelly.cli.options import Given, refuse
-from jelly.cli.reading import inputs, output_of
+from jelly.cli.reading import check_standard_output, inputs, output_of, refuse_nameless
 
 WORDS: dict[Content, Any] = {
     Content.PATCH: "patches", Content.MESSAGES: "messages", Content.RESULTS: "results"
@@ -43,6 +43,7 @@ def convert(
 ) -> dict[str, int]:
     """Convert patches, messages or results; return how many."""
     refuse(content.value, _ANY | _OWN.get(content, set()) | reading.keys())
+    files = expand(files)
     if content is Content.RESULTS and len(files) > 1:
         raise click.UsageError("query results are converted from one file")
     if content is Content.PATCH and len(files) > 1:
@@ -52,9 +53,16 @@ def convert(
     output = dict(writing)
     to = output.pop("format", None)
     if content is Content.MESSAGES:
-        keywords |= {"to": to or ("nq" if dst == "-" else None), "writing": output}
+        from jelly.messages._media import find_log
+
+        refuse_nameless(dst, to)
+        if dst == "-":
+            to = to or "nq"
+            log = find_log(to)[0]
+            check_standard_output(log.title if log.binary else None)
+        keywords |= {"to": to, "writing": output}
         if len(files) > 1:
-            return _join_messages(files, dst, reading, {"format": keywords["to"], **output})
+            return _join_messages(files, dst, reading, {"format": to, **output})
     elif content is Content.PATCH and table_kind(dst):
         keywords |= {"to": to} | output
     elif content is Content.RESULTS:
@@ -97,19 +105,24 @@ def _join_messages(files: Sequence[str], dst: str, reading: Given, output: dict[
 
 def split_messages(
     files: Sequence[str], output: str, to: str | None, reading: Given
-) -> Iterator[dict[str, Any]]:
-    """Write each message to a file of its own, whose name has its number for {}; yield its path and its statements."""
+) -> list[dict[str, Any]]:
+    """Write each message to a file of its own, whose name has its number for {}; their paths and statements."""
     from jelly.messages import MessageWriter
 
-    if "{}" not in Path(output).name:
+    refuse("message logs", {"output", "content", "format", "form", "quiet", *reading})
+    folder, name = os.path.split(output)
+    if "{}" not in name:
         raise click.UsageError("give --output: the name of each message, such as 'parts/{}.nq'")
-    refuse_url(os.path.dirname(output))
-    Path(output).parent.mkdir(parents=True, exist_ok=True)
-    for number, message in enumerate(items_of(Content.MESSAGES, files, reading)):
-        path = Path(output.replace("{}", str(number)))
-        with MessageWriter(path, format=to) as writer:
-            writer.write(message)
-        yield {"file": str(path), "statements": writer.statements}
+    refuse_nameless(output, to, named=True)
+    made: list[dict[str, Any]] = []
+    with PartFolder(folder) as part:
+        for number, message in enumerate(items_of(Content.MESSAGES, files, reading)):
+            path = os.path.join(folder, name.replace("{}", str(number)))
+            with MessageWriter(part.of(path), format=to) as writer:
+                writer.write(message)
+            made.append({"file": path, "statements": writer.statements})
+        part.commit(one["file"] for one in made)
+    return made
 
 
 # ---- patches
@@ -170,7 +183,10 @@ def inspect_patches(file: str, reading: Given) -> dict[str, Any]:
         for one in reader
     ]
     options = reader.options
-    about, index = (None, None) if options is None else (asdict(options), _index(file))
+    about, index = None, None
+    if options is not None:
+        about = {name: getattr(value, "name", value) for name, value in asdict(options).items()}
+        index = _index(file)
     return {"format": reader.format.name, "options": about, "index": index, "patches": found}
 
 

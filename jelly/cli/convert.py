@@ -124,7 +124,8 @@ def convert(
     """
     content = content_of(reading, *srcs, dst=dst, to=writing.get("format"))
     if content is not Content.STATEMENTS:
-        counts = contents.convert(content, srcs, dst, reading, writing, stream, layout, threads)
+        with usage():
+            counts = contents.convert(content, srcs, dst, reading, writing, stream, layout, threads)
         if wanted_form() or not quiet:
             report(numbers(**counts), counts)
         return

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
+import click
+
 from jelly._options.options import COLUMN_VERSION
 from jelly._options.spelling import printable
 from jelly._tools.inspect import Inspection
@@ -86,7 +88,11 @@ def _print(*tables: Table) -> None:
 
 
 def _number(name: str) -> Column:
-    return Column(name, justify="right")
+    return Column(name, justify="right", overflow="fold")
+
+
+def _text(name: str) -> Column:
+    return Column(name, overflow="fold")
 
 
 def _facts(facts: Mapping[str, Any], **column: Any) -> Table:
@@ -106,15 +112,22 @@ def _facts(facts: Mapping[str, Any], **column: Any) -> Table:
         else:
             text = value or ""
         if text:
-            table.add_row(name.replace("_per_", "/").replace("_", " "), Text(text))
+            table.add_row(name.replace("_per_", "/").replace("_", " "), Text(printable(text)))
     return table
 
 
 def _table(head: Sequence[str | Column], rows: Iterable[Sequence[Any]], dim: int = 0) -> Table:
     """Rows of a name and numbers; the last ``dim`` ones are dim."""
-    first, *others = head
-    table = Table(first, *(_number(name) if isinstance(name, str) else name for name in others))
-    made = [[f"{x:,}" if isinstance(x, int) else Text(x) if isinstance(x, str) else x for x in row] for row in rows]
+    columns = [
+        name if isinstance(name, Column) else _number(name) if number else _text(name)
+        for number, name in enumerate(head)
+    ]
+    table = Table(*columns)
+
+    def cell(x: Any) -> Any:
+        return f"{x:,}" if isinstance(x, int) else Text(printable(x)) if isinstance(x, str) else x
+
+    made = [[*map(cell, row)] for row in rows]
     for number, row in enumerate(made):
         table.add_row(*row, style="dim" if number >= len(made) - dim else None)
     return table
@@ -149,21 +162,23 @@ def _show_inspection(name: str, found: Inspection) -> None:
             )
             for frame in found.frames
         ]
-        _print(_table([_number("frame"), *head, Column("metadata")], frames))
+        _print(_table([_number("frame"), *head, _text("metadata")], frames))
 
 
 def _show_patches(name: str, found: dict[str, Any]) -> None:
     """Lines on standard output: the options, the index and each patch."""
     n = len(found["patches"])
-    print(f"{name}: {found['format']}, {n} patch{'es' * (n != 1)}")
-    for key, value in (found["options"] or {}).items():
-        print(f"  {key}: {getattr(value, 'name', value)}")
+    lines = [f"{name}: {found['format']}, {n} patch{'es' * (n != 1)}"]
+    lines += [f"  {key}: {value}" for key, value in (found["options"] or {}).items()]
     if found["index"] is not None:
-        print("  index: {keyframes} keyframes, {patches} patches, {operations} operations".format(**found["index"]))
+        about = "  index: {keyframes} keyframes, {patches} patches, {operations} operations"
+        lines.append(about.format(**found["index"]))
     for number, one in enumerate(found["patches"]):
-        print(f"patch {number}: " + (", ".join(f"{n} {kind}" for kind, n in one["rows"].items()) or "empty"))
-        for key, value in one["headers"]:
-            print(f"  {key}: {value}")
+        rows = ", ".join(f"{n} {kind}" for kind, n in one["rows"].items())
+        lines.append(f"patch {number}: {rows or 'empty'}")
+        lines += [f"  {key}: {value}" for key, value in one["headers"]]
+    for line in lines:
+        click.echo(printable(line))
 
 
 def _about(name: str, found: Inspection) -> dict[str, Any]:
@@ -250,7 +265,7 @@ def _show_results(name: str, found: ResultStats) -> None:
 
 
 def _counts_table(title: str, counts: Counts) -> Table:
-    rows: list[Any] = [(printable(name), n, f"{n / counts.total:.1%}") for name, n in counts.top.items()]
+    rows: list[Any] = [(name, n, f"{n / counts.total:.1%}") for name, n in counts.top.items()]
     if counts.other:
         others = f"{counts.distinct - len(counts.top):,} others"
         if counts.folded:

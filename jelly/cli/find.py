@@ -108,6 +108,8 @@ def find(
       jelly find 'data/*.nq.gz' --object '"Alice"' -o found.jelly
       jelly find people.jelly --where s.kind=blank --invert -o named.jelly
     """
+    if counting and (output != "-" or writing or stream):
+        raise click.UsageError("--count writes no statements: leave out --output and its options")
     how = {} if counting else output_of(output, writing, stream, named=True)[1]
     with exits(exit_code):
         each = names(files, reading)

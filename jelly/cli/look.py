@@ -147,6 +147,8 @@ def inspect(files: Files, per_frame: bool, size: bool, patches: bool, reading: G
             found.append((file, contents.inspect_patches(file, reading)))
             continue
         if not is_web(file):
+            if (per_frame or size) and known not in (JELLY, JELLY_PATCH):
+                raise click.UsageError(f"--per-frame and --size go with Jelly, not with {known.title}")
             check_options(reading, [known.reading | {"max_frames", "content"}], known.title, content)
         with progress_bar("Inspecting") as progress:
             found.append((file, jelly.inspect(file, per_frame, size=size, progress=progress, **reading)))
@@ -190,7 +192,7 @@ def validate(
       jelly validate people.jelly --shapes shapes.ttl
     """
     if shapes is not None:
-        refuse("--shapes", {"files", "shapes", *reading})
+        refuse("--shapes", {"files", "shapes", *reading} - {"content"})
         from jelly.rdflib import validate as by_shapes
 
         conforms, _, text = by_shapes(names(files, reading), shapes, **reading)

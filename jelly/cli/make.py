@@ -137,9 +137,6 @@ def split(
         raise click.UsageError("give --output: the names of the files, such as 'part-{}.jelly'")
     ways = sum(given[name] is not None for name in ("rows", "parts", "by"))
     if content_of(reading, *files) is Content.MESSAGES:
-        if ways:
-            raise click.UsageError("--rows, --parts and --by do not go with message logs")
-        refuse("message logs", {"content", "format", "output", "form", "quiet", *reading})
         _show_rows(contents.split_messages(files, output, writing.get("format"), reading))
         return
     if ways != 1:

@@ -23,7 +23,7 @@ from jelly._options.options import (
     StreamOptions,
 )
 from jelly.cli.commands import ALL
-from jelly.cli.common import FORM
+from jelly.cli.common import FORM, OPTIONS
 from jelly.errors import JellyError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -376,6 +376,11 @@ def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Optio
 
 class Command(click.Command):
     """A command whose help is short: the first sentence for an option, and no rare ones; "jelly help" shows all."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it. Messages name only options that it has."""
+        ctx.meta[OPTIONS] = {word for each in self.params for word in (*each.opts, *each.secondary_opts)}
+        return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:

@@ -112,6 +112,21 @@ def refuse_json() -> None:
         raise click.UsageError("--json goes with an output file: data and a result cannot both be on standard output")
 
 
+def check_standard_output(binary: str | None) -> None:
+    """Refuse what cannot go with an output on standard output; ``binary`` is the title of its format, if it is one."""
+    if binary is not None and is_terminal(sys.stdout):
+        raise click.UsageError(f"{binary} is binary: send it to a file or a pipe instead of the terminal")
+    refuse_json()
+
+
+def refuse_nameless(dst: str, to: str | None, named: bool = False) -> None:
+    """Refuse a file without a suffix, unless it is a new one and not to be ``named``, or its format is given."""
+    plain = to is None and dst != "-" and descriptor_of(dst) is None and not split_suffix(dst)[0]
+    if plain and (named or (os.path.isfile(dst) and os.path.getsize(dst))):
+        there = "" if named else " is there already and"
+        raise click.UsageError(f"{dst}{there} has no suffix, which would say its format; use --to")
+
+
 def output_of(
     dst: str,
     writing: Given,
@@ -127,16 +142,11 @@ def output_of(
     """
     keywords = dict(writing)
     to = keywords.pop("format", None)
-    plain = to is None and dst != "-" and descriptor_of(dst) is None and not split_suffix(dst)[0]
-    if plain and (named or (os.path.isfile(dst) and os.path.getsize(dst))):
-        there = "" if named else " is there already and"
-        raise click.UsageError(f"{dst}{there} has no suffix, which would say its format; use --to")
+    refuse_nameless(dst, to, named)
     is_text = to == JELLY_TEXT and content is Content.STATEMENTS
     target = JELLY if is_text else format_of(to or (text if dst == "-" else None), dst, content, "--to")
     if dst == "-":
-        if target.binary and not is_text and is_terminal(sys.stdout):
-            raise click.UsageError(f"{target.title} is binary: send it to a file or a pipe instead of the terminal")
-        refuse_json()
+        check_standard_output(target.title if target.binary and not is_text else None)
     keywords.setdefault("seekable", None)  # the writer decides
     given = dict(stream or {})
     base = given.pop("options_from", None)

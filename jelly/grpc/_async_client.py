@@ -165,6 +165,7 @@ class AsyncClient(BaseClient[AsyncFeed[Frame], AsyncFeed[Patch]]):
         encoder = FrameEncoder(options, patch=kind == "patches", frame_rows=frame_rows, name=topic or "")
         sending = Sending(items, encoder)
         attempts = Attempts(self._retries, timeout)
+        pairs = self._metadata(metadata, topic=topic)
         while True:
             try:
                 await self._probe(b"", timeout=attempts.left)
@@ -175,7 +176,6 @@ class AsyncClient(BaseClient[AsyncFeed[Frame], AsyncFeed[Patch]]):
                 break
             await pause(seconds, Event())
         try:
-            pairs = self._metadata(metadata, topic=topic)
             await self._publish[kind](aiter(sending), timeout=attempts.left, metadata=pairs)
         except FAILURES as error:
             raise sending.failed or service_error(error) from None
@@ -215,6 +215,7 @@ class AsyncClient(BaseClient[AsyncFeed[Frame], AsyncFeed[Patch]]):
 
     async def close(self) -> None:
         """Close the channel and end its calls."""
+        self._is_closed = True
         await self._channel.close()
 
     async def __aenter__(self) -> Self:

@@ -198,6 +198,7 @@ class BaseClient(Generic[F, P]):
 
     _grpc: Any  # the module that makes channels
     _feed: Any
+    _is_closed = False
 
     @checked()
     def __init__(
@@ -295,7 +296,11 @@ class BaseClient(Generic[F, P]):
         return self._feed(self, kind, pack_subscribe(topic, options), given, Attempts(self._retries, timeout))
 
     def _metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str | bytes]]:
-        """Call metadata: what the caller gave, the token, and ``ours``, whose names begin with jelly-, see `TOPIC`."""
+        """Call metadata: what the caller gave, the token, and ``ours``, whose names begin with jelly-, see `TOPIC`.
+        ValueError if the client is closed: gRPC's own error differs, and for asyncio it is none of Python.
+        """
+        if self._is_closed:
+            raise ValueError(f"the {type(self).__name__} is closed")
         pairs: list[tuple[str, str | bytes]] = list((given or {}).items())
         if self._token is not None:
             pairs.append(("authorization", f"Bearer {self._token}"))

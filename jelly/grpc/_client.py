@@ -164,6 +164,7 @@ class Client(BaseClient[Feed[Frame], Feed[Patch]]):
         encoder = FrameEncoder(options, patch=kind == "patches", frame_rows=frame_rows, name=topic or "")
         sending = Sending(items, encoder)
         attempts = Attempts(self._retries, timeout)
+        pairs = self._metadata(metadata, topic=topic)
         while True:
             try:
                 self._probe(b"", timeout=attempts.left)
@@ -174,7 +175,6 @@ class Client(BaseClient[Feed[Frame], Feed[Patch]]):
                 break
             pause_thread(seconds, Event())
         try:
-            pairs = self._metadata(metadata, topic=topic)
             self._publish[kind](iter(sending), timeout=attempts.left, metadata=pairs)
         except FAILURES as error:
             raise sending.failed or service_error(error) from None
@@ -214,6 +214,7 @@ class Client(BaseClient[Feed[Frame], Feed[Patch]]):
 
     def close(self) -> None:
         """Close the channel and end its calls."""
+        self._is_closed = True
         self._channel.close()
 
     def __enter__(self) -> Self:

@@ -31,6 +31,7 @@ from jelly._core.algebra.changes import Transactions
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.operations import Commit, Header, Start
+from jelly._dataset.output import written_bytes
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING
 from jelly._options.layouts import Layout
 from jelly._options.options import PatchOptions, StatementType
@@ -129,6 +130,19 @@ def write_arrow(
     >>> [str(operation) for patch in loads(out.getvalue()) for operation in patch]
     ['H id <uuid:1> .', 'TX .', 'A <a:s> <a:p> "o" .', 'D <a:s> <a:p> _:b .', 'TC .']
     """
+    return write_changes(dst, data, layout, options, headers, transactions, **settings)[0]
+
+
+def write_changes(
+    dst: Any,
+    data: Any,
+    layout: Layout | None = None,
+    options: PatchOptions | Mapping[str, Any] | None = None,
+    headers: Iterable[Header] = (),
+    transactions: bool = True,
+    **settings: Any,
+) -> tuple[int, int]:
+    """`write_arrow`: the numbers of rows and of bytes."""
     from jelly._formats.arrow_input import InputTable
 
     table = InputTable(data, layout, patch=True)
@@ -164,4 +178,4 @@ def write_arrow(
                     error.row = first + int(np.count_nonzero(is_row[: error.row - before]))
                     break
         raise
-    return rows
+    return rows, written_bytes(writer)

@@ -264,6 +264,19 @@ def test_file_names_cannot_steer_the_terminal(folder):
     result = run("cat", "\x1b[31mred.jelly", code=1)
     assert "\x1b" not in result.stderr
     assert "\\x1b[31mred.jelly" in result.stderr
+    # Nor can what is in a file.
+    with jelly.Writer("odd.jelly", {"stream_name": "\x1b[2Jname"}) as writer:
+        writer.add(Triple(IRI("a:s"), IRI("a:p"), Literal("o")))
+        writer.end_frame({"\x1b[2Jkey": b"\x1b[2J"})
+    shown = run("inspect", "odd.jelly", "--table", "--per-frame").stdout
+    assert "\x1b" not in shown
+    assert "\\x1b[2Jname" in shown
+    assert "…" not in shown  # nothing is cut off in a narrow terminal
+    with jelly.patch.PatchWriter("odd.jellyp") as patches:
+        patches.write(jelly.patch.Patch([jelly.patch.Header("\x9b2Jkey", Literal("o"))]))
+    shown = run("inspect", "--patches", "odd.jellyp", "--table").stdout
+    assert "\x9b" not in shown
+    assert "\\x9b2Jkey" in shown
 
 
 def test_bugs_are_one_line_too(folder, monkeypatch):

@@ -70,6 +70,23 @@ def test_tables_through_pipes(folder, kind):
     assert sorted(row.o.value for row in jelly.read(io.BytesIO(several), format=kind)) == ["A", "B", "B"]
 
 
+def test_patterns_of_other_contents(folder):
+    """A pattern alone is the files that it matches, of patches, messages and results, too."""
+    for name, data in {
+        "one.rdfp": b"TX .\nA <a:s> <a:p> <a:o> .\nTC .\n",
+        "one.ndjsonld": b'{"@id":"a:s","a:p":1}\n',
+        "one.tsv": b"?x\n1\n",
+    }.items():
+        (folder / name).write_bytes(data)
+        pattern = f"data/o*{Path(name).suffix}"
+        assert run("cat", pattern) == run("cat", f"data/{name}")
+        run("convert", "-q", pattern, f"data/new{Path(name).suffix}")
+        assert run("cat", f"data/new{Path(name).suffix}") == run("cat", pattern)
+        assert b"no file matches" in run_error("cat", f"data/x*{Path(name).suffix}", code=1)
+    (folder / "other.rdfp").write_bytes(b"TX .\nD <a:s> <a:p> <a:x> .\nTC .\n")
+    assert run("cat", "data/o*.rdfp").count(b"TC .") == 2
+
+
 def test_convert_of_several(folder):
     run("convert", "-q", "data", "all.jelly")
     assert run("count", "all.jelly") == b"3\tall.jelly\n"
@@ -81,9 +98,9 @@ def test_convert_of_several(folder):
     assert b"does not go with any of these files" in run_error("head", "--max-names", "5", "data/a.nt", "data/a.nt")
 
 
-def run_error(*arguments: str) -> bytes:
+def run_error(*arguments: str, code: int = 2) -> bytes:
     found = CliRunner().invoke(cli, list(arguments))
-    assert found.exit_code == 2
+    assert found.exit_code == code
     return found.output_bytes
 
 

@@ -97,13 +97,17 @@ def test_standard_input_and_output_that_are_closed(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (1, b"error: standard " + told)
 
 
-@pytest.mark.parametrize("args", ["count a.nt", "inspect a.nt", "stats a.nt", "cat a.nt", "--help", "count --help"])
+@pytest.mark.parametrize(
+    "args",
+    ["count a.nt", "inspect a.nt", "stats a.nt", "cat a.nt", "--help", "count --help", "inspect --table p.rdfp"],
+)
 @pytest.mark.parametrize("output", [">&-", "> /dev/full"])
 def test_nothing_can_be_printed(args: str, output: str, tmp_path: Path) -> None:
     """One line and no second one by Python, which tries to print once more when it ends."""
     if "full" in output and not os.path.exists("/dev/full"):
         pytest.skip("there is no /dev/full")
     (tmp_path / "a.nt").write_bytes(TEXT)
+    (tmp_path / "p.rdfp").write_bytes(b"TX .\nTC .\n")
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     command = f'"{sys.executable}" -m jelly {args} {output}'
     done = subprocess.run(command, shell=True, cwd=tmp_path, stderr=subprocess.PIPE, env=buffered, timeout=120)

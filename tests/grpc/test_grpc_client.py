@@ -441,3 +441,26 @@ def test_items_of_all_kinds(serve):
             client.publish(items, topic=topic)
             assert list(client.subscribe(topic, follow=False).statements()) == statements
         assert plain(client.subscribe("frames", follow=False))[1][0] == [str(s) for s in statements[300:]]
+
+
+def test_a_closed_client_says_so_as_other_closed_objects_do():
+    async def asynchronous(address):
+        client = jg.AsyncClient(address)
+        await client.close()
+        for call in (client.topics(), client.delete_topic("x"), client.publish([], topic="x")):
+            with pytest.raises(ValueError, match="the AsyncClient is closed"):
+                await call
+        with pytest.raises(ValueError, match="the AsyncClient is closed"):
+            async for _ in client.subscribe("x"):
+                pass
+
+    with jg.Server(jg.Broker()) as server:
+        client = jg.Client(server.address)
+        client.close()
+        for call in (
+            client.topics, lambda: client.delete_topic("x"), lambda: client.publish([], topic="x"),
+            lambda: list(client.subscribe("x")),
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match="the Client is closed"):
+                call()
+        asyncio.run(asynchronous(server.address))

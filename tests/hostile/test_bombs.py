@@ -289,8 +289,11 @@ def test_compressed_in_parts(kind: str) -> None:
     assert list(jelly.read(pieces())) == statements
     if kind == "xz":
         assert list(jelly.read(packed + bytes(8))) == statements
-        with pytest.raises(JellyFormatError, match="broken"):
-            list(jelly.read(packed + b"no more of this"))
+        for rest in (b"!", b"no more", b"no more of this"):
+            with pytest.raises(JellyFormatError, match="broken: this is no stream of xz: it begins with the byte 0x"):
+                list(jelly.read(packed + rest))
+        with pytest.raises(JellyTruncatedError, match="cut off"):
+            list(jelly.read(packed + packed[:4]))
     if kind == "zst":
         skippable = struct.pack("<II", 0x184D2A53, 5) + b"12345"
         assert list(jelly.read(packed + skippable)) == statements

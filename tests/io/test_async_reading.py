@@ -204,3 +204,39 @@ def test_the_loop_is_not_blocked():
     n, ticks = asyncio.run(asyncio.wait_for(main(), 60))
     assert n == 1000
     assert ticks >= 100
+
+
+def test_a_task_that_is_cancelled_before_its_thread_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread opens the source after that, and must not wait for a chunk that never comes."""
+    begun, goes_on = threading.Event(), threading.Event()
+    plain = jelly.Dataset.__reduce__
+
+    def late(self: Any) -> Any:
+        begun.set()
+        goes_on.wait(60)
+        return plain(self)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        await asyncio.sleep(3600)
+        yield b""
+
+    async def first() -> None:
+        async for _ in jelly.scan(chunks(), format="nt"):
+            pass
+
+    async def main() -> None:
+        task = asyncio.create_task(first())
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        goes_on.set()
+        for _ in range(1000):
+            if not any(thread.name.startswith("jelly-beside") for thread in threading.enumerate()):
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("the thread waits for a chunk")
+
+    monkeypatch.setattr(jelly.Dataset, "__reduce__", late)
+    asyncio.run(main())

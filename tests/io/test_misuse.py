@@ -119,6 +119,21 @@ def test_the_command_drops_graphs(tmp_path: Path) -> None:
     assert result.stderr.endswith("use N-Quads; or drop the graphs with --drop-graphs\n")
     assert CliRunner().invoke(cli, ["convert", str(source), str(path), "--drop-graphs"]).exit_code == 0
     assert path.read_bytes() == b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:x> .\n"
+    # Other commands do not have the option.
+    result = CliRunner().invoke(cli, ["sort", str(source), "-o", str(path)])
+    assert result.stderr.endswith("; or drop the graphs with jelly convert --drop-graphs\n")
+    result = CliRunner().invoke(cli, ["split", str(source), "--parts", "1", "-o", str(tmp_path / "x-{}.nt")])
+    assert result.stderr.endswith("use N-Quads\n")
+
+
+def test_messages_name_no_option_that_the_command_lacks(tmp_path: Path) -> None:
+    source = tmp_path / "x.nq"
+    source.write_bytes(b"")
+    for words, told in (
+        (["patch", "log", str(source)], "expected one of jellyp, rdfp, trp\n"),
+        (["inspect", str(source), "--per-frame"], "--per-frame and --size go with Jelly, not with N-Quads\n"),
+    ):
+        assert CliRunner().invoke(cli, words).stderr.endswith(told)
 
 
 # ---- ranges from the end

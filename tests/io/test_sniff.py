@@ -44,6 +44,7 @@ LOOKS: list[tuple[bytes, tuple[str, str] | None]] = [
     (b"# x\nPREFIX : <http://e/>\n", ("Turtle", "ttl")),
     (b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>', ("RDF/XML", "rdf")),
     (b'<?xml version="1.0"?>\n<sparql/>', ("XML", "")),
+    (b'<a:root xmlns:a="http://a/">', ("XML", "")),
     (b"<!DOCTYPE html>\n<html>", ("HTML", "")),
     (b'{"@id": "a:s", "a:p": "o"}', ("JSON-LD", "jsonld")),
     (b'[ {"@id": "a:s"}]', ("JSON-LD", "jsonld")),
@@ -66,6 +67,8 @@ LOOKS: list[tuple[bytes, tuple[str, str] | None]] = [
     (b"\0" * 100, None),
     (b"\x89PNG\r\n\x1a\n", None),
     (b"a,b,c\n1,2,3\n", None),
+    (b"<a:s> broken\n", None),
+    (b"<urn:x:y> <a:p", None),
 ]
 
 

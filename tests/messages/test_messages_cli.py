@@ -67,8 +67,26 @@ def test_cat_merge_split(run, tmp_path):
     assert (tmp_path / "parts" / "2.ttl").read_text() == "# @message\n_:b <a:p> <a:2> .\n"
 
 
+def test_data_and_a_result_do_not_share_standard_output(run):
+    assert "cannot both be on standard output" in run("convert", "log.nt", "-", "--json", code=2).stderr
+    assert json.loads(run("convert", "log.nt", "log.nq", "--json").stdout) == {"messages": 3, "statements": 2}
+
+
+def test_options_that_messages_do_not_have(run, tmp_path):
+    for words in (["--index", "terms"], ["--jelly", "1.2"], ["--no-seekable"], ["--memory", "1M"], ["--rows", "2"]):
+        told = run("split", "log.nt", "-o", "parts/{}.jelly", *words, code=2).stderr
+        assert f"{words[0].replace('--no-', '--')} does not go with message logs" in told
+    assert "has no suffix" in run("split", "log.nt", "-o", "parts/{}", code=2).stderr
+    (tmp_path / "plain").write_text("mine")
+    assert "plain is there already and has no suffix" in run("convert", "log.nt", "plain", code=2).stderr
+    assert (tmp_path / "plain").read_text() == "mine"
+    assert not (tmp_path / "parts").exists()
+
+
 def test_a_failed_conversion_leaves_nothing(run, tmp_path):
     (tmp_path / "bad.nt").write_text(LOG + "x")
+    assert run("split", "bad.nt", "-o", "parts/{}.nq", code=1).stdout == ""
+    assert not (tmp_path / "parts").exists()
     done = run("convert", "bad.nt", "bad.jelly", code=1)
     assert done.stderr.startswith("error: bad.nt: message 2, ")
     assert not (tmp_path / "bad.jelly").exists()

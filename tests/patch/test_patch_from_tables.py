@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -302,7 +304,27 @@ def test_the_command(tmp_path: Path, suffix: str, layout: str) -> None:
     run("--patches", table, tmp_path / "again.csv", "--layout", layout)
     run(new, tmp_path / "of.new.csv", "--layout", layout)
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "of.new.csv").read_bytes()
+    told = run("--json", old, table, "--layout", layout)
+    assert json.loads(told) == {"operations": 2}
+    told = run(old, table, "--quoted", "rdf-star", code=2)
+    assert "--quoted does not go with tables" in told
     (tmp_path / "bad.csv").write_text("op,s,p,o\nadd,<a:s>,<a:p>,<a:o>\nkeep,<a:s>,<a:p>,<a:o>\n")
     told = run(tmp_path / "bad.csv", tmp_path / "bad.jellyp", code=1)
     assert "row 1: column 'op': expected add, insert or A, or delete or D: 'keep'" in told
     assert not (tmp_path / "bad.jellyp").exists()
+
+
+def test_what_a_conversion_tells(tmp_path: Path) -> None:
+    source, table, back = (tmp_path / name for name in ("x.rdfp.gz", "x.parquet", "y.jellyp.gz"))
+    source.write_bytes(gzip.compress(b"TX .\nA <a:s> <a:p> <a:o> .\nTC .\n"))
+    calls: list[tuple[int, int | None, int]] = []
+    done = jelly.convert(source, table, progress=lambda *call: calls.append(call))
+    assert calls == [(source.stat().st_size, source.stat().st_size, 1)]
+    assert (done.statements, done.bytes_read, done.bytes_written) == (1, source.stat().st_size, table.stat().st_size)
+    assert done.seconds > 0
+    done = jelly.convert(table, back, content="patches")
+    assert (done.bytes_read, done.bytes_written) == (table.stat().st_size, back.stat().st_size)
+    jelly.convert(source, table, to="csv")
+    assert table.read_text().startswith('"op","patch","subject"')
+    with pytest.raises(jelly.JellyArgumentError, match="quoted= does not go with tables"):
+        jelly.convert(source, table, writing={"quoted": "rdf-star"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections import Counter
 
 import pytest
@@ -83,6 +84,22 @@ def test_the_suffix_tells(tmp_path) -> None:
     told = jelly.inspect(path).as_dict()
     assert told["rows"]["add"] == 300
     assert told["options"]["stream_type"] == "PUNCTUATED"
+
+
+def test_the_command_in_every_form(tmp_path) -> None:
+    yaml = pytest.importorskip("yaml")
+    from click.testing import CliRunner
+
+    from jelly.cli.commands import cli
+
+    path = str(tmp_path / "x.jellyp")
+    with PatchWriter(path) as writer:
+        writer.write(Patch(OPERATIONS))
+    forms = [CliRunner().invoke(cli, ["inspect", "--patches", path, form]) for form in ("--json", "--yaml", "--table")]
+    told = json.loads(forms[0].stdout)
+    assert told["options"]["stream_type"] == "PUNCTUATED"
+    assert yaml.safe_load(forms[1].stdout) == told
+    assert "  stream_type: PUNCTUATED\n" in forms[2].stdout
 
 
 def test_what_is_none() -> None:

@@ -592,6 +592,7 @@ def test_command(people: Path, tmp_path: Path) -> None:
     out = tmp_path / "names.jellys"
     assert run("query", people, question, "-o", out) == (0, "", f"{out}: 3 rows\n")
     assert len(list(jelly.results.read_results(out))) == 3
+    assert run("query", people, NAMES + " LIMIT 1", "-o", out) == (0, "", f"{out}: 1 row\n")
     assert run("query", people, "CONSTRUCT WHERE { ?s <a:knows> ?o }")[1] == "<a:ann> <a:knows> <a:bob> .\n"
     assert run("query", people, "ASK { ?s <a:knows> ?o }")[:2] == (0, "true\n")
     assert run("query", people, "ASK { ?s <a:hates> ?o }")[:2] == (1, "false\n")
@@ -621,6 +622,8 @@ def test_validate_by_shapes(people: Path, tmp_path: Path) -> None:
     shapes.write_text(shapes.read_text().replace("<a:ann>, ", ""))
     assert run("validate", people, "--shapes", shapes)[0] == 0
     assert run("validate", people, "--shapes", shapes, "--frame", 1)[0] == 2
+    code, _, told = run("validate", people, "--shapes", shapes, "--messages")
+    assert (code, "--messages does not go with --shapes" in told) == (2, True)
 
 
 def test_an_open_file_is_read_once(tmp_path, monkeypatch):

@@ -266,6 +266,22 @@ def test_progress_and_compressed_files(tmp_path):
     assert (tmp_path / "b.nt").read_bytes() == text
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv", "csv.gz", "nt", "nt.gz", "jelly.zst", "jelly.txt"])
+def test_the_bytes_that_were_written(tmp_path, suffix):
+    for module in ("pyarrow", "fsspec", "google.protobuf"):
+        pytest.importorskip(module)
+    jelly.write(tmp_path / "x.nt", [(IRI("a:s"), IRI("a:p"), Literal("o" * 1000))] * 100)
+    found = jelly.convert(tmp_path / "x.nt", tmp_path / f"x.{suffix}")
+    size = (tmp_path / f"x.{suffix}").stat().st_size
+    assert found.bytes_written == size
+    assert jelly.convert(tmp_path / "x.nt", f"memory://sizes.{suffix}").bytes_written == size
+    if suffix in ("parquet", "arrow", "csv"):  # also as it is
+        out = io.BytesIO()
+        assert jelly.convert(tmp_path / "x.nt", out, to=suffix).bytes_written == len(out.getvalue()) == size
+        out = io.BytesIO()
+        assert jelly.convert(tmp_path / f"x.{suffix}", out, to="csv").bytes_written == len(out.getvalue())
+
+
 def test_progress_without_a_size():
     calls = []
     convert(iter([b"<a:s> <a:p> <a:o> .\n"] * 3), format="nt", progress=lambda *call: calls.append(call))

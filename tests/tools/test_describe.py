@@ -299,6 +299,15 @@ def test_json_and_page(bsbm: jelly.Description) -> None:
     assert "<svg" in page
     assert "ProductType" in page
     assert not re.search(r"<script|src=|@import|href=", page)
+    names = [f"http://e/{'w' * 50}{number}" for number in range(4)]
+    lines = [f"<a:{i}> <{TYPE}> <{name}> .\n<a:{i}> <a:p> <a:{i}> .\n" for i, name in enumerate(names)]
+    drawn = jelly.describe("".join(lines).encode(), format="nt").to_html()
+    left, _, width, _ = map(float, re.search(r'viewBox="([^"]*)"', drawn)[1].split())  # type: ignore[index]
+    for x, side, label in re.findall(r'<text x="(\d+)"[^>]*anchor="(\w+)">([^<]*)<', drawn):
+        size = 6.5 * len(label)  # of letters as wide as most
+        begin = float(x) - {"start": 0, "middle": size / 2, "end": size}[side]
+        assert left <= begin
+        assert begin + size <= left + width
     odd = jelly.describe(f"<a:s> <{TYPE}> <a:%22&b> .".encode(), format="nt", title='<b>"&').to_html()
     assert "&lt;b&gt;" in odd
     assert "<b>" not in odd
@@ -369,6 +378,8 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return shown.output
 
     assert "void:Dataset" in run("a.nt")
+    Path("star.nt").write_text("<a:s> <a:p> <<( <a:x> <a:y> <a:z> )>> .\n")
+    assert "reifies" in run("star.nt", "--star", "reifies", "--json")
     assert json.loads(run("a.nt", "--json", "--title", "T"))["title"] == "T"
     assert run("a.nt", "--html").startswith("<!DOCTYPE html>")
     assert run("a.nt", "-o", "a.html") == run("a.nt", "-o", "a.json") == run("a.nt", "-o", "void.jelly") == ""

@@ -192,6 +192,9 @@ def test_plot(tmp_path, suffix):
     plot.plot_stats(stats(tmp_path / "a.jelly"), path, "a $title$ _^\n")
     assert path.stat().st_size > 10_000
     assert path.read_bytes().startswith({".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix])
+    figure = plot._draw(stats(b"<a:s> <a:p> <a:o> .", format="nt"), "x" * 200)
+    figure.canvas.draw()
+    assert figure._suptitle.get_window_extent().width < figure.bbox.width
 
 
 @pytest.mark.parametrize("number", [{"top": 0}, {"max_keys": 0}, {"max_keys": 1}, {}])
@@ -252,6 +255,20 @@ def test_results_on_the_command_line(tmp_path):
     told = CliRunner().invoke(cli, ["stats", str(path), "--json", "--top", "1"])
     assert json.loads(told.output) == stats(path, top=1).as_dict()
     assert json.loads(told.output)["variables"]["who"]["values"]["top"] == {"a:b": 2}
+
+
+def test_several_message_logs(tmp_path) -> None:
+    pytest.importorskip("pyoxigraph")
+    from jelly.cli.commands import cli
+
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.ndjsonld").write_text('{"@id": "a:s", "a:p": 1}\n{"@id": "a:s", "a:q": 2}\n')
+    paths = [str(tmp_path / f"{name}.ndjsonld") for name in ("a", "b")]
+    found = stats(paths)
+    assert (found.statements, found.predicates.top) == (4, {"a:p": 2, "a:q": 2})
+    assert stats(str(tmp_path / "*.ndjsonld")) == found
+    shown = CliRunner().invoke(cli, ["stats", "--json", *paths])
+    assert json.loads(shown.stdout)["statements"] == 4
 
 
 def test_counts_go_to_another_process() -> None:

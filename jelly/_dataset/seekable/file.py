@@ -60,7 +60,7 @@ class IndexedFile(Generic[Item]):
     def __init__(
         self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
     ) -> None:
-        self.path: str = os.fspath(path)
+        self.path: str = os.fsdecode(path)
         self._file: Any = opener(self.path)
         try:
             expansion = limits.pop("max_expansion", MAX_EXPANSION)
@@ -510,8 +510,8 @@ def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:
         return path.path, path.fs.open
     if not is_path(path):
         raise JellyArgumentError(f"cannot open {type(path).__name__}: expected a path, URL or OpenFile")
-    name: str = os.fspath(path)
-    return name, opener_of(name) if isinstance(name, str) else open_local
+    name = os.fsdecode(path)
+    return name, opener_of(name)
 
 
 class Condition(Protocol):
@@ -535,7 +535,7 @@ def open_index(
 
     ``settings`` are those of `Reader`.
     """
-    if not is_path(source) or not isinstance(name := os.fspath(source), str) or is_web(name):
+    if not is_path(source) or is_web(name := os.fsdecode(source)):
         return None
     opener = opener or opener_of(name)
     if (opener is open_local and not os.path.isfile(name)) or settings.get("delimited") is False:
