@@ -30,7 +30,6 @@ from jelly.cli.options import (
     forms,
     option,
     reads,
-    refuse,
     streams,
     writes,
 )
