@@ -141,8 +141,7 @@ oldest newest: $(VENV)/pip
 
 # With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
 lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready
-	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest --timeout=900 tests/lakehouse
-	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest $(EVERY_SPARK)
+	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest --timeout=900 tests/lakehouse $(EVERY_SPARK)
 
 spark-versions: $(VENV)/ready $(foreach version,$(SPARK_VERSIONS),$(VENV)/spark-$(version)/ready)
 	for version in $(SPARK_VERSIONS); do \
