@@ -437,10 +437,12 @@ def test_a_compaction_of_a_table_of_delta(
     check_delta_compaction(store_of(str(out)), tmp_path / "src", sort, kill)
 
 
-@pytest.mark.parametrize("reaches", [True, False])
-@pytest.mark.parametrize(("sort", "pattern"), [
-    ([], r"PUT .*/part-"), ([], r"PUT .*/_delta_log/"), (["object"], COPY),
-    (["object"], r"PUT .*/_delta_log/"),
+@pytest.mark.parametrize(("sort", "pattern", "reaches"), [
+    ([], r"PUT .*/part-", True), ([], r"PUT .*/_delta_log/", False), (["object"], COPY, False),
+    (["object"], r"PUT .*/_delta_log/", True), *([
+        ([], r"PUT .*/part-", False), ([], r"PUT .*/_delta_log/", True), (["object"], COPY, True),
+        (["object"], r"PUT .*/_delta_log/", False),
+    ] if LONG else []),
 ])  # fmt: skip
 def test_a_compaction_of_a_table_of_delta_on_s3(
     s3: dict[str, Any], proxy: Proxy, tmp_path: Path, sort: list[str], pattern: str, reaches: bool
