@@ -76,14 +76,22 @@ else
 REPAIR = mkdir $(WHEEL)/repaired && cp $(WHEEL)/dist/*.whl $(WHEEL)/repaired
 endif
 wheel: export SOURCE_DATE_EPOCH = 315532800
-wheel: $(VENV)/pip
+# Environments that are used once: most of what pip would compile there is never imported.
+wheel: export PIP_NO_COMPILE = 1
+wheel: $(VENV)/ready
 	rm -rf $(WHEEL)
 	$(PIP) install --quiet --group wheel
 	$(BIN)/python -m build --sdist --outdir $(WHEEL)/again . > /dev/null
-	$(BIN)/python -m build --outdir $(WHEEL)/dist . > /dev/null
+	$(BIN)/python -m build --sdist --outdir $(WHEEL)/dist . > /dev/null
 	cmp $(WHEEL)/again/*.tar.gz $(WHEEL)/dist/*.tar.gz
-	# Once more in another folder, with a sample of the modules, or with all: JELLY_LONG=1.
-	mkdir $(WHEEL)/elsewhere && tar -xzf $(WHEEL)/dist/*.tar.gz -C $(WHEEL)/elsewhere --strip-components=1
+	for folder in first elsewhere; do \
+	    mkdir $(WHEEL)/$$folder && tar -xzf $(WHEEL)/dist/*.tar.gz -C $(WHEEL)/$$folder --strip-components=1 || exit; \
+	done
+	# From sources that are those of this tree, with what was compiled from them here. JELLY_LONG=1 compiles all.
+	for file in setup.py $(CORE); do cmp $$file $(WHEEL)/first/$$file || exit; done
+	$(if $(JELLY_LONG),,tar -cf - build/release/temp.* $(patsubst %.pyx,%.c,$(filter %.pyx,$(CORE))) jelly/_core/base/cython_shared.c | tar -xf - -C $(WHEEL)/first)
+	$(BIN)/python -m build --wheel --outdir $(WHEEL)/dist $(WHEEL)/first > /dev/null
+	# Once more in another folder, with a sample of the modules, which are compiled, or with all: JELLY_LONG=1.
 	$(if $(JELLY_LONG),,find $(WHEEL)/elsewhere/jelly -name '*.py[xi]' ! -path '*/rules/*' -delete)
 	$(BIN)/python -m build --wheel --outdir $(WHEEL)/again $(WHEEL)/elsewhere > /dev/null
 	$(BIN)/python tests/support/same_wheel.py $(WHEEL)/again/*.whl $(WHEEL)/dist/*.whl
@@ -133,8 +141,7 @@ oldest newest: $(VENV)/pip
 
 # With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
 lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready
-	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest --timeout=900 tests/lakehouse
-	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest $(EVERY_SPARK)
+	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest --timeout=900 tests/lakehouse $(EVERY_SPARK)
 
 spark-versions: $(VENV)/ready $(foreach version,$(SPARK_VERSIONS),$(VENV)/spark-$(version)/ready)
 	for version in $(SPARK_VERSIONS); do \

@@ -15,8 +15,9 @@ import jelly
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.native import StreamEncoder
 
-# A sample, and of all with JELLY_LONG=1. The step is a prime, so that all kinds of cases are in it.
-STEP = 11 if SANITIZED else 1 if os.environ.get("JELLY_LONG") else 7
+# A sample, another one under the sanitizers, and all with JELLY_LONG=1. The step is a prime, so that all kinds of cases
+# are in it.
+STEP = 11 if SANITIZED else 1 if os.environ.get("JELLY_LONG") else 13
 LIMIT = 64 << 20
 
 

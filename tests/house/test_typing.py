@@ -13,32 +13,67 @@ from support.typed_pages import write_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = Path(__file__).with_name("stubtest.txt")
-OPTIONS = ["--allowlist", str(ALLOWED), "--ignore-unused-allowlist", "--mypy-config-file", "pyproject.toml"]
 
 pytest.importorskip("mypy", reason="the types are checked by mypy")
-# stubtest compares signatures as they are written, without the keywords that are shown to people.
-STUBTEST = """
-import sys
+# One build of mypy for all: most of its time goes to what the package imports. stubtest compares signatures as they are
+# written, without the keywords that are shown to people.
+CHECK = """
+import contextlib, io, json, sys
+from types import SimpleNamespace
+import mypy.build, mypy.main, mypy.stubtest
 from jelly._options.settings import _Signed
-from mypy.stubtest import main
+allowed, *files = sys.argv[1:]
+others, strict = mypy.main.process_options(["--strict", "--no-incremental", *files])
+strict.pos_only_special_methods = False  # as stubtest has it
+build, told, seen = mypy.build.build, [], []
+
+def once(sources, options):
+    found = build(sources + others, strict)
+    told.extend(found.errors)
+    seen.extend(found.files)
+    return SimpleNamespace(files=found.files, errors=[])
+
+mypy.build.build = once
 del _Signed.__signature__
-sys.exit(main())
+config = ["--mypy-config-file", "pyproject.toml", "--ignore-unused-allowlist"]
+sys.argv[1:] = ["jelly", "--allowlist", allowed, *config]
+with contextlib.redirect_stdout(io.StringIO()) as printed:
+    failed = mypy.stubtest.main()
+print(json.dumps({"types": told, "seen": seen, "stubs": printed.getvalue().splitlines() if failed else []}))
 """
+# In the package each module without types is named in pyproject.toml; users have others.
+WITHOUT_TYPES = ("[import-untyped]", "[import-not-found]")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["mypy"],
-        ["mypy", "--strict", "tests/house/uses.py"],
-        ["stubtest", "jelly", *OPTIONS],
-    ],
-    ids=["package", "uses", "stubs"],
-)
-def test_types(arguments):
-    start = ["-c", STUBTEST, *arguments[1:]] if arguments[0] == "stubtest" else ["-m", *arguments]
-    done = subprocess.run([sys.executable, *start], cwd=ROOT, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The Python of all pages."""
+    folder = tmp_path_factory.mktemp("pages")
+    return [folder / name for name in write_modules(folder)]
+
+
+@pytest.fixture(scope="module")
+def checked(modules: list[Path]) -> dict[str, list[str]]:
+    """What mypy and stubtest say."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK, str(ALLOWED), "tests/house/uses.py", *map(str, modules)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert {"jelly.spark", "uses", *(path.stem for path in modules)} <= set(found["seen"]), found["stubs"]
+    pages = [line for line in found["types"] if Path(line.partition(":")[0]).name.startswith("page_")]
+    others = [line for line in found["types"] if line not in pages]
+    uses = [line for line in others if line.startswith("tests/")]
+    return {
+        "package": [line for line in others if line not in uses], "uses": uses, "stubs": found["stubs"],
+        "pages": [line for line in pages if not line.endswith(WITHOUT_TYPES) and ": note: " not in line],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["package", "uses", "stubs"])
+def test_types(checked: dict[str, list[str]], what: str) -> None:
+    assert checked[what] == []
 
 
 def test_each_difference_that_is_allowed_has_a_reason():
@@ -71,45 +106,40 @@ def test_pyright_knows_the_type_of_each_public_name(tmp_path):
 UNKNOWN = {"page_kafka.py": "JellySerializer"}  # once kafka is imported it is a serializer of kafka-python
 
 
-def test_the_python_of_all_pages_passes_both_checkers(tmp_path):
-    modules = write_modules(tmp_path)
-    assert "page_README.py" in modules
-    assert len(modules) > 25
-    names = {**os.environ, "MYPYPATH": str(tmp_path / "types"), "PYTHONPATH": str(tmp_path / "types")}
-    strictly = ["--strict", "--ignore-missing-imports", "--no-error-summary"]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", *strictly, *modules],
-        cwd=tmp_path, env=names, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert not done.stdout + done.stderr
+RIGHT = ["import jelly", "for s, p, o in jelly.read('x'):", "    print(s, jelly.Triple(s, p, o))"]
+WRONG = ["    print(s.vlaue)", "jelly.raed('x')", "jelly.read('x').clsoe()", "next(jelly.read('x')).subjcet"]
+
+
+@pytest.fixture(scope="module")
+def errors(modules: list[Path]) -> list[tuple[str, int, str]]:
+    """What pyright says of the pages, and of a module with mistakes: file, line, message."""
     pyright = shutil.which("pyright", path=sysconfig.get_path("scripts"))
     if pyright is None:
         pytest.skip("pyright is not installed (pip install --group lint)")
-    names["PATH"] = sysconfig.get_path("scripts") + os.pathsep + names["PATH"]
+    folder = modules[0].parent
+    (folder / "wrong.py").write_text("\n".join(RIGHT + WRONG))
+    environment = {**os.environ, "PYTHONPATH": str(folder / "types")}
+    environment["PATH"] = sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"]
     done = subprocess.run(
-        [pyright, "--pythonpath", sys.executable, "--outputjson", *modules],
-        cwd=tmp_path, env=names, capture_output=True, text=True, check=False,
+        [pyright, "--pythonpath", sys.executable, "--outputjson", "wrong.py", *(path.name for path in modules)],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     found = json.loads(done.stdout)
-    assert found["summary"]["filesAnalyzed"] >= len(modules)
-    errors = [(Path(one["file"]).name, one["range"]["start"]["line"] + 1, one["message"])
-              for one in found["generalDiagnostics"] if one["severity"] == "error"]  # fmt: skip
-    assert [one for one in errors if UNKNOWN.get(one[0], "?") not in one[2]] == []
+    assert found["summary"]["filesAnalyzed"] >= 1 + len(modules)
+    return [(Path(one["file"]).name, one["range"]["start"]["line"] + 1, one["message"])
+            for one in found["generalDiagnostics"] if one["severity"] == "error"]  # fmt: skip
 
 
-def test_pyright_refuses_misspelt_names(tmp_path):
-    pyright = shutil.which("pyright", path=sysconfig.get_path("scripts"))
-    if pyright is None:
-        pytest.skip("pyright is not installed (pip install --group lint)")
-    (tmp_path / "jelly").symlink_to(ROOT / "jelly", target_is_directory=True)
-    right = ["import jelly", "for s, p, o in jelly.read('x'):", "    print(s, jelly.Triple(s, p, o))"]
-    wrong = ["    print(s.vlaue)", "jelly.raed('x')", "jelly.read('x').clsoe()", "next(jelly.read('x')).subjcet"]
-    (tmp_path / "uses.py").write_text("\n".join(right + wrong))
-    environment = {**os.environ, "PATH": sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"]}
-    done = subprocess.run(
-        [pyright, "--pythonpath", sys.executable, "--outputjson", "uses.py"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    found = json.loads(done.stdout)["generalDiagnostics"]
-    lines = {one["range"]["start"]["line"] for one in found if one["severity"] == "error"}
-    assert lines == set(range(len(right), len(right + wrong))), found
+def test_the_python_of_all_pages_passes_mypy(modules: list[Path], checked: dict[str, list[str]]) -> None:
+    assert "page_README.py" in [path.name for path in modules]
+    assert len(modules) > 25
+    assert checked["pages"] == []
+
+
+def test_the_python_of_all_pages_passes_pyright(errors: list[tuple[str, int, str]]) -> None:
+    assert [one for one in errors if one[0] != "wrong.py" and UNKNOWN.get(one[0], "?") not in one[2]] == []
+
+
+def test_pyright_refuses_misspelt_names(errors: list[tuple[str, int, str]]) -> None:
+    lines = {line for name, line, _ in errors if name == "wrong.py"}
+    assert lines == set(range(len(RIGHT) + 1, len(RIGHT + WRONG) + 1)), errors

@@ -28,6 +28,11 @@ def pytest_configure(config: pytest.Config) -> None:
     forgive_spark(config)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """`make lakehouse` chooses these with the tests of Spark for each version of it: one session is for both."""
+    item.add_marker("every_spark")
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session with two slots and a small heap."""

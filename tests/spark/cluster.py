@@ -1,6 +1,6 @@
 """A standalone Spark cluster on 127.0.0.1 from the PySpark that pip installed: one master, two workers.
 
-Drivers are processes of their own (`Cluster.driver`): a process has one SparkSession, and some of them get killed.
+Drivers are processes of their own (`Driver`): a process has one SparkSession, and some of them get killed.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ DEPLOY = "org.apache.spark.deploy"
 START = 300  # seconds that the cluster may take to start
 DRIVER = 900  # seconds that a driver may run: it takes a minute on its own, and others may take all cores
 RESULT = "result: "
+# Memory of a worker, and of an executor on it of the driver that is shared, or of another. Spark asks for 450m.
+WORKER, SHARED, OTHER = "1100m", "600m", "480m"
 
 
 def need_spark() -> None:
@@ -88,14 +90,68 @@ def environment() -> dict[str, str]:
     }
 
 
+class Driver:
+    """A process with a session, which runs the programs of ``drivers.py`` one after the other."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process, self._log = process, log
+        self._begun = 0
+
+    def begin(self, name: str, *arguments: Any) -> None:
+        """Start a program."""
+        assert self.process.stdin is not None
+        self._begun += 1
+        self.process.stdin.write(json.dumps([name, *map(str, arguments)]).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def _results(self) -> list[str]:
+        return re.findall(f"^{RESULT}(.*)\n", self._text(), re.MULTILINE)
+
+    def _text(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def is_busy(self) -> bool:
+        """Whether the program that was started last runs."""
+        return self.process.poll() is None and len(self._results()) < self._begun
+
+    def wait(self, what: str, done: Callable[[], bool], step: float = 0.02) -> None:
+        """Until a program has come so far. AssertionError with the output where it has not."""
+        wait_for(what, lambda: done() or not self.is_busy(), DRIVER, step)
+        assert self.is_busy(), f"the program ended before there were {what}:\n{self._text()[-6000:]}"
+
+    def finish(self) -> Any:
+        """Wait for the program; its result. AssertionError with the output where it failed."""
+        wait_for("result", lambda: not self.is_busy(), DRIVER)
+        results = self._results()
+        assert len(results) == self._begun, f"the driver ended with {self.process.poll()}:\n{self._text()[-6000:]}"
+        told = json.loads(results[-1])
+        assert "error" not in told, f"{told['error']}\n{self._text()[-6000:]}"
+        return told["result"]
+
+    def kill(self) -> None:
+        kill(self.process)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill -9 a process and its group: with a worker goes its executor."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(10)
+
+
 class Cluster:
-    """The master and its workers, each with a process group of its own. ``stop()`` ends them all."""
+    """The master and its workers, each with a process group of its own. ``stop()`` ends them all.
+
+    Two drivers can run at once, with an executor on each worker. There is no room for two executors of the shared one
+    on one worker: where a worker gets killed, the executor comes back with the next worker.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.workers: list[subprocess.Popen[bytes]] = []
         self._groups: list[subprocess.Popen[bytes]] = []
         self._logs: list[IO[bytes]] = []
+        self._shared: Driver | None = None
         port, self._ui = free_port(), free_port()
         self.url = f"spark://127.0.0.1:{port}"
         try:
@@ -111,13 +167,13 @@ class Cluster:
         spark_class = Path(environment()["SPARK_HOME"], "bin", "spark-class")
         return self.start(name, [str(spark_class), f"{DEPLOY}.{kind}", "--host", "127.0.0.1", *arguments])
 
-    def start(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
+    def start(self, name: str, command: list[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         """Start a process in its own group; its output goes to ``<name>.log``."""
         log = open(self.folder / f"{name}.log", "wb")  # noqa: SIM115 - closed by stop()
         self._logs.append(log)
         settings = {"SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false"} if name == "master" else {}
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            command, stdin=stdin, stdout=log, stderr=log, start_new_session=True,
             env=environment() | settings, cwd=self.folder,
         )  # fmt: skip
         self._groups.append(process)
@@ -126,7 +182,7 @@ class Cluster:
     def add_worker(self) -> subprocess.Popen[bytes]:
         name = f"worker-{len(self.workers)}"
         worker = self._run(
-            name, "worker.Worker", "--port", "0", "--webui-port", "0", "--cores", "1", "--memory", "1g",
+            name, "worker.Worker", "--port", "0", "--webui-port", "0", "--cores", "2", "--memory", WORKER,
             "-d", str(self.folder / name), self.url,
         )  # fmt: skip
         self.workers.append(worker)
@@ -148,41 +204,17 @@ class Cluster:
 
         wait_for(f"cluster of {n} workers", registered, seconds)
 
-    def kill(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill -9 a process and its group: with a worker goes its executor."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
+    def driver(self, memory: str = OTHER) -> Driver:
+        """Start a driver, to be killed."""
+        name = f"driver-{len(self._groups)}"
+        command = [sys.executable, "-W", "ignore", str(TESTS / "spark" / "drivers.py"), self.url, memory]
+        return Driver(self.start(name, command, subprocess.PIPE), self.folder / f"{name}.log")
 
-    def driver(self, script: str, *arguments: Any) -> subprocess.Popen[bytes]:
-        """Start ``tests/spark/<script>.py`` with the cluster's URL and ``arguments``."""
-        return self.start(
-            f"driver-{len(self._groups)}",
-            [sys.executable, "-W", "ignore", str(TESTS / "spark" / f"{script}.py"), self.url, *map(str, arguments)],
-        )
-
-    def wait(self, driver: subprocess.Popen[bytes], what: str, done: Callable[[], bool], step: float = 0.02) -> None:
-        """Until a driver has come so far. AssertionError with its output where it has not."""
-        try:
-            wait_for(what, lambda: done() or driver.poll() is not None, DRIVER, step)
-        except TimeoutError:
-            self.kill(driver)
-        if driver.poll() is not None:
-            self.finish(driver)
-            raise AssertionError(f"the driver ended before there were {what}")
-
-    def finish(self, driver: subprocess.Popen[bytes], seconds: float = DRIVER) -> Any:
-        """Wait for a driver; what it printed as its result. AssertionError with its output where it failed."""
-        try:
-            code = driver.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.kill(driver)
-            code = -1
-        log = self._logs[self._groups.index(driver)]
-        text = Path(log.name).read_text(errors="replace")
-        assert code == 0, f"the driver ended with {code}:\n{text[-6000:]}"
-        # Workers that are told to end may complain after that.
-        return json.loads(re.findall(f"^{RESULT}(.*)$", text, re.MULTILINE)[-1])
+    def shared(self) -> Driver:
+        """The driver of all programs that need none of their own: each start takes many seconds."""
+        if self._shared is None:
+            self._shared = self.driver(SHARED)
+        return self._shared
 
     def stop(self) -> None:
         for process in reversed(self._groups):
@@ -192,7 +224,9 @@ class Cluster:
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:
-                self.kill(process)
+                kill(process)
+            if process.stdin is not None:
+                process.stdin.close()
         for log in self._logs:
             log.close()
 

@@ -1,4 +1,7 @@
-"""The programs that run on the cluster: ``python drivers.py URL NAME ARGUMENTS...`` prints its result as JSON."""
+"""The programs that run on the cluster, one after the other: ``python drivers.py URL MEMORY``.
+
+Each line of its input is a name and arguments as JSON; it prints the results as JSON, too.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import resource
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -175,7 +179,7 @@ def both(spark: Any, source: str, growing: str, folder: str, once: bool) -> Iter
     The second is started when the first has done something: executors that get their first tasks from two queries at
     once sometimes fail to load the classes of one (ClassCastException in Spark's own deserialization).
     """
-    few = {"follow": "true", "maxBytesPerTrigger": 40_000}
+    few = {"follow": "true", "maxBytesPerTrigger": 20_000}
     yield stream(spark, source, f"{folder}/directory", f"{folder}/checkpoint-1", once, maxFilesPerTrigger=1)
     yield stream(spark, growing, f"{folder}/file", f"{folder}/checkpoint-2", once, **few)
 
@@ -230,8 +234,12 @@ def slow_ingest(spark: Any, source: str, out: str, folder: str) -> Any:
     """An ingest that stops in the middle until it may go on."""
     from jelly.spark import _ingest as room
 
+    run_task = room.run_task
     room.run_task = partial(run_slowly, folder)
-    return room.ingest(source, out, spark=spark, layout="ntriples", split_bytes=1).as_dict()
+    try:
+        return room.ingest(source, out, spark=spark, layout="ntriples", split_bytes=1).as_dict()
+    finally:
+        room.run_task = run_task
 
 
 def plain_ingest(spark: Any, source: str, out: str, storage: str) -> Any:
@@ -242,15 +250,28 @@ def plain_ingest(spark: Any, source: str, out: str, storage: str) -> Any:
     return done.as_dict()
 
 
-def main() -> None:
+def main(url: str, memory: str) -> None:
     import jelly.spark
 
-    url, name, *arguments = sys.argv[1:]
-    spark = session(url)
+    conf = {
+        "spark.executor.memory": memory,
+        # One on each of two workers.
+        "spark.executor.cores": "1",
+        "spark.cores.max": "2",
+        # Many small queries: compiling them takes longer than running them.
+        "spark.sql.codegen.wholeStage": "false",
+    }
+    spark = session(url, **conf)
     jelly.spark.register(spark)
-    print(RESULT + json.dumps(globals()[name](spark, *arguments)), flush=True)
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        try:
+            told = {"result": globals()[name](spark, *arguments)}
+        except Exception:
+            told = {"error": traceback.format_exc()}
+        print(RESULT + json.dumps(told), flush=True)
     spark.stop()
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

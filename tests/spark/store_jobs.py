@@ -1,10 +1,17 @@
-"""Jobs without Spark that get killed: ``python store_jobs.py NAME SETTINGS``, with the settings as JSON."""
+"""Jobs without Spark that get killed, each in a process of its own: ``python store_jobs.py FOLDER``.
+
+For each line of its input, a name and settings as JSON, it forks such a process and prints its number. What jobs need
+is imported once, which takes longer than a job. The errors of a process are in FOLDER, in a file with its number.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -97,7 +104,6 @@ def batch(out: str, number: int, query: str = "query", storage: Any = None) -> b
 def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
     """Stop for good in the nth call of a function of the local store, or of Delta, whose arguments match, and leave a
     sign."""
-    import os
     import re
 
     place, attribute = os if name in ("replace", "link") else Store, name
@@ -135,12 +141,36 @@ def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
     setattr(place, attribute, stopping)
 
 
-def main() -> None:
-    name, settings = sys.argv[1], json.loads(sys.argv[2])
-    if stop := settings.pop("stop", None):
-        stop_before(*stop)
-    globals()[name](**settings)
+def run_to_its_end(folder: str, name: str, settings: dict[str, Any]) -> None:
+    """A job in this process, which ends with it."""
+    code = 1
+    try:
+        os.setsid()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        nothing, errors = os.open(os.devnull, os.O_RDWR), os.open(f"{folder}/{os.getpid()}", os.O_WRONLY | os.O_CREAT)
+        for number, file in enumerate((nothing, nothing, errors)):
+            os.dup2(file, number)
+        if stop := settings.pop("stop", None):
+            stop_before(*stop)
+        globals()[name](**settings)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def main(folder: str) -> None:
+    import deltalake  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+    import s3fs  # noqa: F401
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who has ended is gone
+    for line in sys.stdin:
+        if (process := os.fork()) == 0:
+            run_to_its_end(folder, *json.loads(line))
+        print(process, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

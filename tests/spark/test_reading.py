@@ -68,9 +68,12 @@ def through_spark(df: Any, folder: Path) -> pa.Table:
 
 @pytest.mark.parametrize("layout", ["flat", "ntriples"])
 def test_every_file_is_read_as_by_the_library(reader: Any, tmp_path: Path, layout: Any) -> None:
+    """In the layout that all files fit; in the other one of three of them, or all with JELLY_LONG=1."""
     good, tables, fitting = [], [], ("jelly", "nt", "nq")
-    for file in find_files(shared("data")):
-        if not any(f".{suffix}" in file.name[-9:] for suffix in fitting) or file.name.endswith(("_b64", ".txt")):
+    part = 1 if layout == "ntriples" or os.environ.get("JELLY_LONG") else 3
+    files = [file for file in find_files(shared("data")) if any(f".{suffix}" in file.name[-9:] for suffix in fitting)]
+    for file in files[::part]:
+        if file.name.endswith(("_b64", ".txt")):
             continue
         try:
             tables.append(jelly.read_arrow(file.path, layout=layout).read_all())
@@ -78,12 +81,12 @@ def test_every_file_is_read_as_by_the_library(reader: Any, tmp_path: Path, layou
             assert layout == "flat"  # a literal that is no object
             continue
         good.append(file.path)
-    assert len(good) > 60
+    assert len(good) > 60 / part
     df = reader(layout=layout, splitBytes=1 << 22, blankNodes="keep").load(good)
-    assert tasks_of(df) > 4
+    assert tasks_of(df) > 4 / part
     table = through_spark(df, tmp_path / "out")
     wanted = pa.concat_tables(tables)
-    assert table.num_rows == wanted.num_rows > 1_000_000
+    assert table.num_rows == wanted.num_rows > 1_000_000 / part
     assert table.cast(wanted.schema).equals(wanted)
 
 
