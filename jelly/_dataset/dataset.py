@@ -23,7 +23,7 @@ from jelly._dataset.seekable.file import Condition
 from jelly._dataset.sources import Sources
 from jelly._dataset.split import Names, Part, by_parts, by_size, by_term
 from jelly._dataset.steps.order import MEMORY, Sort, Unique
-from jelly._dataset.steps.step import Items, Sample, Slice, Step, merged
+from jelly._dataset.steps.step import Items, Sample, Slice, Step, merged, refuse_places
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import WRITING, find
 from jelly._options.layouts import PLACES, FolderLayout, LayoutWithValues
@@ -48,8 +48,7 @@ class Dataset(Tabular):
 
     Methods such as `filter`, `sort` and ``[a:b]`` add a step and return another Dataset; nothing is read for that.
     Iterate over a Dataset for statements, also with ``async for``, or call a method that reads: each reads the sources
-    from their start. Pipes, iterators and what else cannot go back are read once; after that it is an error. Memory
-    stays bounded, whatever the size of the input.
+    from their start; pipes and iterators cannot go back. Memory stays bounded, whatever the size of the input.
 
     Where pyarrow, DuckDB or polars was imported before, it is a dataset of pyarrow, which DuckDB queries by its name
     and of which polars reads only the columns and rows that it needs; see `schema`, `to_table`, `to_batches` and
@@ -318,8 +317,7 @@ class Dataset(Tabular):
             Add columns for the values of literals: the layout "typed" of `jelly.arrow`.
         **columns : Any
             ``layout``, ``dictionary``, ``columns``, ``batch_rows`` and ``direction`` of `jelly.arrow.from_batches`.
-            The columns ``row``, ``frame`` and ``metadata`` are for sources as they are, or filtered once; ``row`` also
-            for a slice.
+            ``row``, ``frame`` and ``metadata`` are for sources as they are or filtered once, ``row`` for slices, too.
 
         Examples
         --------
@@ -334,25 +332,13 @@ class Dataset(Tabular):
         from jelly._formats.arrow_tables import from_batches
 
         columns = {"layout": "typed" if typed else self._layout} | columns
-        is_filtered = len(self._steps) == 1 and self._condition is not None
-        if self._is_changed and not is_filtered:
-            self._refuse_places(columns.get("columns") or ())
-        if is_filtered and self._condition is not None:
+        condition = self._condition if len(self._steps) == 1 else None
+        if condition is not None:
             # Columns are made of the rows that match; no Batch of them is.
-            batches = self._then()._batches(self._sources, self._condition)
-            return from_batches(batches, keep=self._condition.rows, **columns)
+            return from_batches(self._then()._batches(self._sources, condition), keep=condition.rows, **columns)
+        if self._is_changed:
+            refuse_places(columns.get("columns") or (), self._steps, is_merge=self._sorted_by is not None)
         return from_batches(self.batches(), **columns)
-
-    def _refuse_places(self, columns: Iterable[str]) -> None:
-        """Refuse the columns that say where statements stand in their stream: a step keeps no frames, and a slice alone
-        keeps the numbers of rows."""
-        is_range = self._sorted_by is None and all(isinstance(step, Slice) for step in self._steps)
-        lost = {"frame", "metadata"} if is_range else {"frame", "metadata", "row"}
-        if found := [name for name in columns if name in lost]:
-            raise JellyArgumentError(
-                f"the columns {', '.join(found)} are for sources as they are, or filtered once: other steps do not"
-                " keep where a statement stands"
-            )
 
     @checked()
     def wide(
@@ -591,12 +577,11 @@ class Dataset(Tabular):
         if by not in (None, *PLACES, *PLACES.values()):
             raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(PLACES.values())}")
         how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "options": options}
-        threads = how.pop("threads", None) or self._threads
         target = find(to, name_of(dst), tables=True)
         names = Names(dst)
         refuse_url(names.folder)  # before anything is read
         made: list[Part] = []
-        with Workers(threads) as workers, ExitStack() as stack:
+        with Workers(how.pop("threads", None) or self._threads) as workers, ExitStack() as stack:
             source = self._stream(self._sources, workers)
             batches = self._run(source.watched(progress, self._condition))
             pieces: Iterator[tuple[str, Any, Iterator[Batch]]]

@@ -178,7 +178,8 @@ def order_of_runs(ids: Ids) -> npt.NDArray[np.intp]:
     lengths = np.diff(firsts, append=len(ids))[order]
     # What is to be added to the place of each row in the result to have its place in ids.
     moved = firsts[order] - (np.cumsum(lengths) - lengths)
-    return np.arange(len(ids)) + np.repeat(moved, lengths)
+    found: npt.NDArray[np.intp] = np.arange(len(ids)) + np.repeat(moved, lengths)
+    return found
 
 
 def first_of_each(table: pa.Table) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -139,6 +139,19 @@ def triples(batches: Iterable[Batch]) -> Iterator[Batch]:
     for batch in batches:
         yield select(batch, slice(None), triples=True)
         del batch  # before the next one takes memory
+
+
+def refuse_places(columns: Iterable[str], steps: Sequence[Step], is_merge: bool) -> None:
+    """Refuse columns that say where statements stand in their stream: a step keeps no frames, a slice the numbers of
+    rows."""
+    lost = {"frame", "metadata"}
+    if is_merge or not all(isinstance(step, Slice) for step in steps):
+        lost.add("row")
+    if found := [name for name in columns if name in lost]:
+        raise JellyArgumentError(
+            f"the columns {', '.join(found)} are for sources as they are, or filtered once: other steps do not"
+            " keep where a statement stands"
+        )
 
 
 class Items(Iterator[T]):
