@@ -35,6 +35,7 @@ SIZE = 1 << (20 if os.environ.get("JELLY_LONG") else 17)
 INLINE = {
     ("cli/options.py", "f'([0-9]+)({unit}|)'"),  # those of sizes and ages are tried
     ("cli/common.py", "(?<=ch)es$|s$"),
+    ("cli/common.py", r"; use (--[\w-]+(?: or --[\w-]+)*)"),
     ("cli/options.py", "^(reading|writing|stream)_"),
     ("cli/options.py", r"(?<=\.) (?=[A-Z])"),
     ("cli/options.py", ",? "),
@@ -44,7 +45,6 @@ INLINE = {
     ("_options/literals.py", "form"),  # these, too
     ("spark/_store.py", "^([^/]+://)[^/?#]*@"),
     ("messages/_reader.py", "max_(frame|line)_bytes"),
-    ("_formats/sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
     ("_formats/sniff.py", "<(?:!DOCTYPE )?html"),
     ("_formats/sniff.py", r'\A\[?\s*\{\s*(?:\"|\})'),
     ("_bytes/remote.py", r"[?\[]"),
@@ -57,6 +57,7 @@ INLINE = {
     ("_options/namespaces.py", r"[/#]"),
     ("_options/namespaces.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
     ("cli/options.py", r"(?=.)([0-9]*)(?:(\.\.=?)([0-9]*))?"),
+    ("rdflib/_query/values.py", r"f'\\?{variable}(?!\\w)'"),
     ("rdflib/_store.py", r"f'(?<![\\w-]){re.escape(name)}:'"),
     ("spark/_ingest/tasks.py", r"_ingest/(\d+)[.]json"),
     ("spark/_lakehouse.py", r"([*?{}\[\]\\])"),
