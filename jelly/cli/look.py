@@ -267,8 +267,10 @@ def stats_(
         if more or plot is not None or given["threads"] != 1:
             raise click.UsageError("query results are counted from one file, without --plot and --threads")
         settings["content"], given["threads"] = "results", None
-    if content is Content.MESSAGES and (more or given["threads"] != 1):
-        raise click.UsageError("message logs are counted from one file, without --threads")
+    if content is Content.MESSAGES:
+        if given["threads"] != 1:
+            raise click.UsageError("message logs are counted without --threads")
+        reading["content"] = settings["content"] = "messages"
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 

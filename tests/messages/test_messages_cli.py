@@ -102,4 +102,8 @@ def test_options_that_message_logs_do_not_have_are_refused(run, tmp_path):
 
 def test_stats(run):
     assert json.loads(run("stats", "--json", "log.nt").stdout)["statements"] == 2
-    run("stats", "log.nt", "log.nt", code=2)
+    assert json.loads(run("stats", "--json", "log.nt", "log.nt").stdout)["statements"] == 4
+    with open("log.nt", "w") as file:
+        file.write('VERSION "1.2-messages"\n<a:s> <a:p> <a:1> .\nMESSAGE\n<a:s> <a:p> <a:2> .\n')
+    assert json.loads(run("stats", "--json", "log.nt").stdout)["statements"] == 2
+    run("stats", "--threads", "2", "log.nt", code=2)
