@@ -63,6 +63,7 @@ class Chunks:
     is_live = True
 
     def __init__(self, src: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self.origin = src
         self._loop = loop
         self._is_over = False
         self._waiting: Future[Any] | None = None

@@ -48,7 +48,7 @@ class Dataset(Tabular):
 
     Methods such as `filter`, `sort` and ``[a:b]`` add a step and return another Dataset; nothing is read for that.
     Iterate over a Dataset for statements, also with ``async for``, or call a method that reads: each reads the sources
-    from their start; pipes and iterators cannot go back. Memory stays bounded, whatever the size of the input.
+    from their start; a pipe or iterator is an error the second time. Memory stays bounded, however long the input is.
 
     Where pyarrow, DuckDB or polars was imported before, it is a dataset of pyarrow, which DuckDB queries by its name
     and of which polars reads only the columns and rows that it needs; see `schema`, `to_table`, `to_batches` and

@@ -144,11 +144,12 @@ class Sources:
 
     def _from_start(self, source: Any) -> None:
         """Go back to the start of a source that was read before; JellyArgumentError where that cannot be."""
-        if not (source == "-" or hasattr(source, "read") or hasattr(source, "__next__")):
+        given = getattr(source, "origin", source)  # of chunks that an event loop makes
+        if given != "-" and not any(hasattr(given, name) for name in ("read", "__next__", "__anext__")):
             return
-        if id(source) not in self._begun:
-            self._begun[id(source)] = _place(source)
-        elif (place := self._begun[id(source)]) is not None:
+        if id(given) not in self._begun:
+            self._begun[id(given)] = _place(source)
+        elif (place := self._begun[id(given)]) is not None:
             source.seek(place)
         else:
             raise JellyArgumentError(

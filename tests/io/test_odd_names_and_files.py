@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import io
 import os
@@ -97,3 +98,35 @@ def test_a_dataset_is_read_again_from_its_start_or_not_at_all(tmp_path: Path) ->
                 with pytest.raises(jelly.JellyArgumentError, match="read before, and cannot be read again"):
                     again()
     assert not (tmp_path / "y.nt").exists()
+
+
+def test_an_asynchronous_source_is_read_once_too() -> None:
+    """Chunks that come to an end for good, an object with a coroutine ``read``, and chunks that begin anew."""
+
+    async def chunks():
+        yield TEXT
+
+    class Stream:
+        def __init__(self) -> None:
+            self.left = TEXT
+
+        async def read(self, n: int) -> bytes:
+            self.left, made = b"", self.left
+            return made
+
+    class Again:
+        def __aiter__(self):
+            return chunks()
+
+    async def counts(source, times: int) -> list[int]:
+        found = jelly.scan(source, format="nt")
+        made = []
+        for _ in range(times):
+            made.append(len([statement async for statement in found]))
+        return made
+
+    assert asyncio.run(counts(Again(), 3)) == [1, 1, 1]
+    for make in (chunks, Stream):
+        assert asyncio.run(counts(make(), 1)) == [1]
+        with pytest.raises(jelly.JellyArgumentError, match="read before, and cannot be read again"):
+            asyncio.run(counts(make(), 2))

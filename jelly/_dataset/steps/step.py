@@ -142,8 +142,8 @@ def triples(batches: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def refuse_places(columns: Iterable[str], steps: Sequence[Step], is_merge: bool) -> None:
-    """Refuse columns that say where statements stand in their stream: a step keeps no frames, a slice the numbers of
-    rows."""
+    """Refuse columns that say where statements stand in their stream: no step keeps frames, and only a slice keeps the
+    numbers of rows."""
     lost = {"frame", "metadata"}
     if is_merge or not all(isinstance(step, Slice) for step in steps):
         lost.add("row")
