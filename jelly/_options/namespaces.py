@@ -1,4 +1,4 @@
-"""Prefixes that nearly everybody uses in the same sense."""
+"""Prefixes that nearly everybody uses in the same sense, and what the names of IRIs have."""
 
 from __future__ import annotations
 
@@ -19,6 +19,19 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "sosa": ("http://www.w3.org/ns/sosa/",),
     "schema": ("https://schema.org/", "http://schema.org/"),
 }
+
+
+# How an IRI begins, and no other term.
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def is_absolute(name: str) -> bool:
+    """Whether a name is that of an IRI with a scheme.
+
+    >>> is_absolute("a:b"), is_absolute("b"), is_absolute("_:b")
+    (True, False, False)
+    """
+    return _SCHEME.match(name) is not None
 
 
 def shortened(name: str, namespaces: Mapping[str, str]) -> str:

@@ -19,8 +19,9 @@ from jelly._dataset.stream import Stream
 from jelly._formats.registry import Content, content_of, find
 from jelly._html import html_table
 from jelly._options.limits import default
+from jelly._options.namespaces import is_absolute
 from jelly._options.settings import checked
-from jelly._tools.partitions import LITERAL, Partitions, counted, is_absolute, namespace, refuse_more
+from jelly._tools.partitions import LITERAL, Partitions, counted, namespace, refuse_more
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:

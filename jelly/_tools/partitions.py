@@ -9,7 +9,6 @@ key of the subject, then by that of the object: so each node is in one part, and
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -26,8 +25,6 @@ from jelly._core.base.kinds import Kind
 from jelly._streams.spool import PartFile
 from jelly.errors import JellyLimitError
 
-# How an IRI begins, and the name of no other term.
-_ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # Kinds of nodes. From LITERAL on they have names: the datatype or language of a literal, the namespace of an IRI.
@@ -73,11 +70,6 @@ class _Names:
 def name_of(batch: Batch, term: int) -> str:
     """The text of an IRI, a language tag with its base direction, anything else in N-Triples syntax."""
     return batch.term_text(term) if batch.kind[term] == _KIND_IRI else batch.term(term)
-
-
-def is_absolute(name: str) -> bool:
-    """Whether a name is that of an IRI with a scheme."""
-    return _ABSOLUTE.match(name) is not None
 
 
 def namespace(iri: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jelly._core.base.constants import RDF
 from jelly._core.terms.model import IRI, Literal
 from jelly._core.terms.statements import Triple
-from jelly._tools.partitions import is_absolute
+from jelly._options.namespaces import is_absolute
 
 if TYPE_CHECKING:
     from jelly._tools.describe import Description, GraphDescription, PropertyPartition

@@ -18,6 +18,7 @@ from rdflib.plugins.sparql.sparql import Prologue
 
 from jelly._core.terms.model import BlankNode, Literal, QuotedTriple, to_term
 from jelly._formats.syntaxes import ox
+from jelly._options.namespaces import is_absolute
 from jelly.errors import JellyLimitError, JellySyntaxError, JellyUnsupportedError
 
 __all__ = ["CompValue", "ox", "rdflib"]
@@ -45,7 +46,6 @@ _SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}", re.I)
 # It takes up to eight digits after this, and what a backslash before it stands before for an escape.
 _ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
-SCHEME = re.compile(r"[A-Za-z][A-Za-z\d+.-]*:")
 # Functions that tell how a term is written, and what stands between one and the name of its variable.
 WRITTEN, OF = ("STR", "DATATYPE", "LANG"), "\u00b7"
 # In a text that replaces others, and what begins a group of a regular expression.
@@ -117,7 +117,7 @@ class _Prologue(Prologue):
         """An IRI as pyoxigraph resolves it: RDFLib leaves those that have a colon as they are."""
         if not isinstance(iri, rdflib.URIRef):
             return super().absolutize(iri)
-        if not self._base or SCHEME.match(iri):
+        if not self._base or is_absolute(iri):
             return iri
         [found] = ox.parse(f"<{iri}> <x:x> <x:x> .".encode(), ox.RdfFormat.TURTLE, base_iri=self._base)
         return rdflib.URIRef(found.subject.value)

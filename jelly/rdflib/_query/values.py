@@ -24,8 +24,9 @@ from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple, to_te
 from jelly._core.terms.statements import Triple
 from jelly._formats.arrow_tables import pa
 from jelly._formats.syntaxes import library_of
+from jelly._options.namespaces import is_absolute
 from jelly.errors import JellyLimitError
-from jelly.rdflib._query.syntax import OF, SCHEME, WRITTEN, ox, solutions, written
+from jelly.rdflib._query.syntax import OF, WRITTEN, ox, solutions, written
 
 Row: TypeAlias = tuple[int | None, ...]
 # Values that are kept of each expression, about the bytes of one, and rows that are computed at a time.
@@ -318,7 +319,7 @@ def _node(iri: str) -> Any:
 
 def _is_relative(columns: list[list[str]]) -> bool:
     """Whether some terms, in the syntax of N-Triples, are relative IRIs."""
-    return any(text.startswith("<") and not SCHEME.match(text, 1) for column in columns for text in column)
+    return any(text.startswith("<") and not is_absolute(text[1:]) for column in columns for text in column)
 
 
 def _listed(names: Iterable[str]) -> str:
