@@ -211,7 +211,7 @@ class MessageWriter(ItemWriter):
         collector.lend(take)
         self.messages -= len(waiting)
         self.statements -= sum(map(len, waiting))
-        wrong: JellyError | None = None
+        errors: list[JellyError] = []
         for message in waiting:
             for name, iri in message.namespaces:
                 collector.namespace(name, iri)
@@ -222,12 +222,16 @@ class MessageWriter(ItemWriter):
             except JellyError as error:
                 collector.clear()
                 error.message = self.messages
-                wrong = wrong or error
+                errors.append(error)
             else:
                 self.messages += 1
                 self.statements += len(message)
-        if wrong is not None:
-            raise wrong
+        if errors:
+            first, *others = errors
+            if others:
+                first.reason += f"; of the messages after it {len(others)} could not be written either"
+                first.args = (first.reason,)
+            raise first
 
     def _encode(self, batch: Batch) -> None:
         if not len(batch.frames):

@@ -99,7 +99,7 @@ def test_a_message_is_written_as_a_whole_or_not_at_all(kind):
 def test_only_the_message_that_cannot_be_written_is_missing(kind):
     bad = [Triple(IRI("http://e/s"), P, Literal("x", language="e n"))]
     out = io.BytesIO()
-    refused = []
+    refused, told = [], []
     with jelly.messages.MessageWriter(out, format=kind[0], dialect=kind[1]) as writer:
         for message in (PLAIN, bad, BNODES, bad, EMPTY):
             with contextlib.suppress(jelly.JellyError):
@@ -109,8 +109,10 @@ def test_only_the_message_that_cannot_be_written_is_missing(kind):
             writer.flush()
         except jelly.JellyError as error:
             refused.append(error.message)
+            told.append(error.reason.partition("; ")[2])
         writer.write(PLAIN)
     assert refused == [1] * (kind[0] in ("nt", "nq"))
+    assert told == ["of the messages after it 1 could not be written either"] * len(refused)
     assert read(out.getvalue(), *kind) == list(map(canonical, (PLAIN, BNODES, EMPTY, PLAIN)))
     assert (writer.messages, writer.statements) == (4, 2 * len(PLAIN) + len(BNODES))
 
