@@ -417,12 +417,13 @@ def test_the_first_frame_decides(serve):
             assert list(client.subscribe(name, follow=False).statements()) == both
         client.publish([triple, triple], topic="triples")
         assert list(client.subscribe("triples", follow=False).statements()) == [triple, triple]
-        for options, items in (
-            ({"physical_type": 1}, [triple, quad]), ({"logical_type": 1}, [triple, quad]),
-            (None, [jelly.Frame(0, [triple]), jelly.Frame(1, [quad])]), (None, [triple] * 256 + [quad]),
+        for topic, options, items in (  # a topic each: a frame may be stored before the call is cancelled
+            ("physical", {"physical_type": 1}, [triple, quad]), ("logical", {"logical_type": 1}, [triple, quad]),
+            ("later frame", None, [jelly.Frame(0, [triple]), jelly.Frame(1, [quad])]),
+            ("later statement", None, [triple] * 256 + [quad]),
         ):  # fmt: skip
             with pytest.raises(jelly.JellyOptionsError, match="cannot go into a stream of triples"):
-                client.publish(items, topic="late", options=options)
+                client.publish(items, topic=topic, options=options)
 
 
 def test_items_of_all_kinds(serve):
