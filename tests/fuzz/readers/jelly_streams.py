@@ -192,6 +192,8 @@ def decode_frames(data: bytes, chance: random.Random) -> None:
     stream = b"".join(varint(len(body)) + body for body in frames)
     whole = read_all(drain(Decoder(delimited=True, patch=patch), [stream]))
     if whole.error is None:  # the end of a stream may be wrong
+        if in_columns(decoder) and len(made.ends) < len(whole.ends):  # it ends a message, too
+            made.ends.append(len(made.rows))
         same(whole, made, "by frames")
 
 
