@@ -108,7 +108,11 @@ class Reading:
     batches: list[Batch]
 
     def key(self) -> tuple[Any, ...]:
-        return self.rows, self.ends, self.namespaces, self.metadata, self.error
+        namespaces, metadata = self.namespaces, self.metadata
+        if self.error:  # what is no row of the frame with the error comes if a row of its Batch does
+            namespaces = [found for found in namespaces if found[1] < len(self.ends)]
+            metadata = [found for found in metadata if found[0] < len(self.ends)]
+        return self.rows, self.ends, namespaces, metadata, self.error
 
 
 def told(error: JellyError) -> tuple[Any, ...]:
