@@ -114,6 +114,22 @@ def test_blank_nodes_of_others_are_others(tmp_path: Path) -> None:
     assert subjects[0] == subjects[2] != subjects[1]
 
 
+@pytest.mark.parametrize("index", [None, "terms"])
+def test_blank_nodes_of_a_file_that_was_appended_before_are_others(index: Any, tmp_path: Path) -> None:
+    """A file of today has the name of that of yesterday, and its labels."""
+    path, today = tmp_path / "x.jelly", tmp_path / "today.nt"
+    jelly.write(path, [], seekable=True, index=index)
+    for name in ("Ann", "Bob", "Eve"):
+        today.write_text(f'_:b <a:name> "{name}" .\n_:b <a:likes> _:b .\n')
+        jelly.append([today, today], path)
+    rows = list(jelly.read(path))
+    assert (len(rows), len({row.s for row in rows})) == (12, 3)
+    assert all(row.o == row.s for row in rows[1::2])
+    for _ in range(2):
+        jelly.append(today, path, blank_nodes="skolemize", skolem_base="https://e.org")
+    assert len({row.s for row in jelly.read(path)}) == 4
+
+
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize(("name", "index"), [("x.jelly", None), ("x.jelly", "terms"), ("x.jelly.zst", "terms")])
