@@ -137,8 +137,8 @@ def append(
         )
     if is_remote(name):
         raise JellyUnsupportedError("only a file of this machine can be appended to, not one at a URL", source=name)
-    found = Stream(Sources(src, blank_nodes, skolem_base, **settings))
-    batches = (batch for batch in found.watched(progress) if len(batch) or batch.namespaces)
+    found = Stream(Sources(src, blank_nodes, skolem_base, **settings), to_jelly=True)
+    batches = (batch for batch in found.watched(progress) if len(batch) or batch.namespaces or len(batch.frames))
     target = os.path.realpath(name)
     if not os.path.exists(target):
         return write_stream(name, batches, found, JELLY, flat=True, seekable=True, keyframe_rows=keyframe_rows)[0]

@@ -22,7 +22,7 @@ from support.oracle import plain_all
 from support.shared import shared
 
 import jelly
-from jelly import IRI, Literal, Quad, Triple
+from jelly import IRI, Literal, Quad, Triple, messages
 from jelly.cli.commands import cli
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -112,6 +112,25 @@ def test_blank_nodes_of_others_are_others(tmp_path: Path) -> None:
     jelly.append(source, path, blank_nodes="keep")
     subjects = [statement.s for statement in jelly.read(path)]
     assert subjects[0] == subjects[2] != subjects[1]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_each_file_is_a_message_of_a_log(version: int, tmp_path: Path) -> None:
+    """A file of text is one, those of a log stay, and a file of no statements is none."""
+    path, log, text, table, empty = (tmp_path / name for name in ("x.jelly", "l.jelly", "a.nq", "b.csv", "c.nq"))
+    rows = [Quad(IRI("a:s"), IRI("a:p"), Literal(str(i)), IRI("a:g")) for i in range(600)]
+    for name, parts in ((path, (1, 2)), (log, (3, 0, 4))):
+        messages.write_messages(name, [rows[:n] for n in parts], options={"version": version})
+    for name, n in ((text, 5), (table, 600), (empty, 0)):
+        jelly.write(name, rows[:n])
+    sources = [text, text, log, table, empty, log]
+    assert jelly.append(sources, path) == 5 + 5 + 7 + 600 + 7
+    assert [len(one) for one in messages.read_messages(path)] == [1, 2, 5, 5, 3, 0, 4, 600, 3, 0, 4]
+    for threads in (1, 2):
+        jelly.convert([log, *sources], path, threads=threads)
+        found = [len(one) for one in messages.read_messages(path)]
+        assert found == [3, 0, 4, 5, 5, 3, 0, 4, 600, 3, 0, 4]
+        assert found == [len(frame) for frame in jelly.scan([log, *sources]).frames() if len(frame) or frame.index != 9]
 
 
 @pytest.mark.parametrize("index", [None, "terms"])
