@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +130,10 @@ def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]
 
 @checked(WRITING)
 def write(
-    dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Unpack[WriteOptions]
+    dst: Any,
+    statements: Iterable[Any],
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    **settings: Unpack[WriteOptions],
 ) -> int:
     """Write Quads or Triples of pyoxigraph in any format.
 
@@ -140,8 +143,8 @@ def write(
         The output, as for `jelly.Writer`.
     statements : iterable of pyoxigraph.Quad or of pyoxigraph.Triple
         The statements. The first one decides which of the two all must be.
-    options : StreamOptions, optional
-        Options of a Jelly stream.
+    options : StreamOptions or mapping, optional
+        Options of a Jelly stream, or some of their fields.
     **settings : Unpack[WriteOptions]
         Shared keywords, see `jelly.WriteOptions`.
 

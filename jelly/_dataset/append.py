@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -81,8 +82,8 @@ def append(
     dst : str or os.PathLike
         A Jelly file, delimited, and not compressed or seekable. If there is none, it is written, with an index.
     blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
-        Labels of the new blank nodes, see `find`. By default they are other nodes than those of the file; with
-        ``"keep"`` a node with a label of the file is that node.
+        Labels of the new blank nodes, see `find`. By default they are other nodes than those of the file, also where
+        the source was appended before; with ``"keep"`` a node with a label of the file is that node.
     skolem_base : str, optional
         What IRIs of blank nodes begin with, see `find`.
     keyframe_rows : int, default 131072
@@ -136,8 +137,8 @@ def append(
         )
     if is_remote(name):
         raise JellyUnsupportedError("only a file of this machine can be appended to, not one at a URL", source=name)
-    found = Stream(Sources(src, blank_nodes, skolem_base, **settings))
-    batches = (batch for batch in found.watched(progress) if len(batch) or batch.namespaces)
+    found = Stream(Sources(src, blank_nodes, skolem_base, **settings), to_jelly=True)
+    batches = (batch for batch in found.watched(progress) if len(batch) or batch.namespaces or len(batch.frames))
     target = os.path.realpath(name)
     if not os.path.exists(target):
         return write_stream(name, batches, found, JELLY, flat=True, seekable=True, keyframe_rows=keyframe_rows)[0]
@@ -167,6 +168,8 @@ def _locked(target: str, name: str) -> BinaryIO:
 def _append(file: Any, target: str, batches: Iterator[Batch], source: Stream, keyframe_rows: int) -> int:
     raw, file = file, plain_view(file)
     size = file.seek(0, os.SEEK_END)
+    # A source of this name may be in the file already, or what it was before.
+    source.sources.labels = replace(source.sources.labels, into=f" after {size} bytes")
     options = _options(target)
     index = read_index(file, size, lambda: options)
     if index is None and file is not raw:

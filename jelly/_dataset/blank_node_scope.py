@@ -23,13 +23,13 @@ _OF_JOB = re.compile(r"part-\d+-([0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-
 _OF_FOLDER = re.compile(r"(.*?)(?:/batch=\d+)?/part-(?:\d{5}|[0-9a-f]{16}(?:-[0-9a-f]{8})?)(?:-[a-z-]+)?(?:\.[^/]*)?")
 
 
-def scope_of(source: str) -> bytes:
+def scope_of(source: str, into: str = "") -> bytes:
     """The start of the labels of a source: "jf", 16 hexadecimal digits and "_".
 
     It depends on the path or URL alone, made absolute: so it is the same at every reading, for every part of a file, in
     every process, and whatever is read beside it. The part files of one job are one source, because a node may be in
     several of them: those that Spark or Hadoop wrote, the batches of a sink, the files of an ingest. Who moves files
-    gets other labels, and who replaces a file gets the same.
+    gets other labels, and who replaces a file gets the same, unless ``into`` tells what it is put into.
 
     >>> scope_of("s3://bucket/x.nt"), scope_of("s3a://bucket/x.nt"), scope_of("s3://bucket/y.nt")
     (b'jf4d1296c9a0d1b9eb_', b'jf4d1296c9a0d1b9eb_', b'jf794511a73ba2c30a_')
@@ -42,7 +42,8 @@ def scope_of(source: str) -> bytes:
         identity = f"job {found[1].replace('-', '')}"
     elif found := _OF_FOLDER.fullmatch(identity):
         identity = f"folder {found[1]}"
-    return b"jf%s_" % hashlib.blake2b(identity.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest().encode()
+    told = f"{identity}{into}".encode("utf-8", "surrogateescape")
+    return b"jf%s_" % hashlib.blake2b(told, digest_size=8).hexdigest().encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,13 @@ class BlankNodes:
     """The treatment of the blank nodes of a source.
 
     With "scope" their labels begin with `scope_of` the source, with "keep" they are kept, and with "skolemize" the
-    nodes become IRIs: ``base``, ``/.well-known/genid/`` and the label that "scope" gives.
+    nodes become IRIs: ``base``, ``/.well-known/genid/`` and the label that "scope" gives. ``into`` is for "scope"
+    alone, see `scope_of`: an IRI of a node stays what it is.
     """
 
     mode: Mode = "scope"
     base: str | None = None
+    into: str = ""
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -82,7 +85,7 @@ class BlankNodes:
         if self.mode == "keep":
             yield from batches
             return
-        scope = scope_of(source)
+        scope = scope_of(source, self.into if self.mode == "scope" else "")
         genid = None if self.base is None else f"{self.base.rstrip('/')}/.well-known/genid/".encode()
         for batch in batches:
             yield scope_blank_nodes(batch, scope, genid)

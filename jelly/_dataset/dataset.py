@@ -391,7 +391,8 @@ class Dataset(Tabular):
 
         Memory: 12 bytes for a statement (16 for a quad, twice that with int64), and for each distinct term its text and
         40 to 80 bytes. No Python object is made for a term or a statement. Blank nodes of different sources are
-        different nodes, also of one that is read by several calls, unless ``blank_nodes="keep"`` was given.
+        different nodes, also where each is read by a call of its own, unless ``blank_nodes="keep"`` was given. A path
+        has the same nodes in each call, even if another file is there by then.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, REGISTRY, Content, Format, find, format_of
 from jelly._formats.sniff import explainer
 from jelly._html import html_table
-from jelly._options.layouts import FOLDERS, LayoutWithValues
+from jelly._options.layouts import FOLDERS, LayoutWithValues, guess_layout
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._streams.inputs import ItemReader
 from jelly._streams.output_options import join_options, output_options
@@ -368,12 +368,15 @@ def _copied(
 
     The number of rows, and of the bytes read and written; None if statements are to be written.
     """
-    table = None if steps or layout == "typed" else sources.table
+    table = None if steps else sources.table
     if target.content is not Content.TABLE or table is None:
         return _copied_frames(sources, steps, dst, how) if target is JELLY else None
     from jelly._formats.table_files import read_table_file, write_record_batches
 
     found = read_table_file(table)
+    # "flat", which is the default, takes the columns that there are.
+    if layout not in ("flat", guess_layout(found.schema.names).name):
+        return None
     rows, size = write_record_batches(dst, found.schema, found, kind=target.name, workers=workers)
     return rows, bytes_of(table), size
 

@@ -17,6 +17,7 @@ from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers, pipelined
 from jelly._core.base.batch import Batch
 from jelly._core.rules.needs import refuse_quoted
+from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._dataset.seekable.file import Condition, Indexed, JellyFile, open_filtered, open_index, query_of
 from jelly._dataset.sources import Sources, is_table
 from jelly._dataset.steps.order import Run, merged
@@ -36,7 +37,8 @@ class Stream:
 
     More threads than one read ahead: pieces of a text, segments of Jelly files with an index, several sources. The
     Batches of a source are all of triples or all of quads; not so with ``as_is``, where nobody searches for quads
-    before. With ``to_jelly`` the Batches of one source end where they do if one thread reads.
+    before. With ``to_jelly`` the Batches of one source end where they do if one thread reads, and of several each one
+    without frames ends with the end of one: where frames are messages, it is a message.
     """
 
     sources: Sources
@@ -161,10 +163,13 @@ class Stream:
         source = self.sources.each[number]
         if number in self._begun:
             yield from self._begun.pop(number)
-        elif is_table(source):
-            yield from self._labelled(number, self._of_table(source))
-        else:
-            yield from self._labelled(number, self._of_reader(number, self._open(source, query)))
+            return
+        reader = None if is_table(source) else self._open(source, query)
+        batches = self._of_table(source) if reader is None else self._of_reader(number, reader)
+        has_frames = reader is not None and reader.format is JELLY
+        if self.to_jelly and not self.is_one and not has_frames:
+            batches = _as_frame(batches)
+        yield from self._labelled(number, batches)
 
     def _labelled(self, number: int, batches: Iterator[Batch]) -> Iterator[Batch]:
         return self.sources.labels.batches(self.sources.names[number], batches)
@@ -258,3 +263,16 @@ class Stream:
             for frame in frames_of(batches, n) if has_frames else [whole_frame(batches, n)]:
                 yield frame
                 n += 1
+
+
+def _as_frame(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Batches, and then the end of their frame, if there are statements."""
+    arity = 0
+    for batch in batches:
+        arity = max(arity, batch.arity if len(batch) else 0)
+        yield batch
+        del batch  # before the next one takes memory
+    if arity:
+        builder = BatchBuilder(arity)
+        builder.end_frame()
+        yield builder.batch

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jelly._core.algebra.content import blank_terms
 from jelly._core.algebra.graph_ids import GraphDictionary
+from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF
-from jelly._core.terms.model import IRI
+from jelly._core.base.kinds import Kind
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
 from jelly._dataset.conditions.pattern import Wanted
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.scan import dataset_of
@@ -46,9 +52,9 @@ class _Nodes:
         self._dictionary = GraphDictionary()
         self._chosen = np.zeros(0, bool)
 
-    def ends(self, dataset: Dataset) -> tuple[Any, Any]:
+    def ends(self, batches: Iterable[Batch]) -> tuple[Any, Any]:
         """The numbers of the subjects and objects of statements."""
-        found = [self._dictionary.add(batch, apart=False) for batch in dataset.batches()]
+        found = [self._dictionary.add(batch, apart=False) for batch in batches]
         subjects, objects = (np.concatenate([np.empty(0, np.int32), *(each[at] for each in found)]) for at in (0, 2))
         return subjects, objects
 
@@ -66,8 +72,34 @@ class _Nodes:
         return [term for (term,) in self._dictionary.results(("node",), np.asarray(wanted, np.int32)[:, None])]
 
 
+def _to_blank_nodes(dataset: Dataset) -> Iterator[Batch]:
+    """Statements whose objects are blank nodes; of those with quoted triples one for each blank node in these."""
+    for batch in dataset.filter(where="o.kind = blank|quoted").batches():
+        kinds = batch.kind[batch.o]
+        yield select(batch, kinds == Kind.BNODE)
+        quoting = (kinds == Kind.TRIPLE) & blank_terms(batch)[batch.o]
+        if quoting.any():
+            builder = BatchBuilder(3)
+            for s, p, o, *_ in select(batch, quoting).statements():
+                for node in _blank_in(o):
+                    builder.add((s, p, node))
+            yield builder.batch
+
+
+def _blank_in(term: Any) -> list[BlankNode]:
+    """The blank nodes in a term. Quoted triples may share their parts: each is looked at once."""
+    found: dict[Any, None] = {}
+    waiting = [term]
+    while waiting:
+        one = waiting.pop()
+        if one not in found and isinstance(one, QuotedTriple):
+            waiting += one.s, one.p, one.o
+        found[one] = None
+    return [one for one in found if isinstance(one, BlankNode)]
+
+
 class _Edges:
-    """Statements whose objects are blank nodes, by subject."""
+    """Statements with objects that are blank nodes, or have some in them, by subject."""
 
     def __init__(self, subjects: Any, objects: Any) -> None:
         order = np.argsort(subjects, kind="stable")
@@ -91,6 +123,8 @@ def subset(
     **options: Unpack[ReadOptions],
 ) -> Dataset:
     """Take the concise bounded descriptions of nodes: all statements about them, and about the blank nodes in these.
+
+    Blank nodes in quoted triples, which are triple terms in RDF 1.2, are among them where the triple is an object.
 
     The source is read once for the nodes of classes, once for blank nodes, and once for each step of ``depth``. Nodes
     with blank nodes are in memory, not statements.
@@ -134,15 +168,16 @@ def subset(
     nodes = _Nodes()
     new = np.empty(0, np.int32)
     if focus is not None:
-        new = nodes.choose(nodes.ends(dataset.filter(s=focus))[0])
+        new = nodes.choose(nodes.ends(dataset.filter(s=focus).batches())[0])
     if class_ is not None:
-        new = np.append(new, nodes.choose(nodes.ends(dataset.filter(p=IRI(f"{RDF}type"), o=class_))[0]))
-    blank = _Edges(*nodes.ends(dataset.filter(where="o.kind = blank")))
+        of_class = dataset.filter(p=IRI(f"{RDF}type"), o=class_)
+        new = np.append(new, nodes.choose(nodes.ends(of_class.batches())[0]))
+    blank = _Edges(*nodes.ends(_to_blank_nodes(dataset)))
     described = new
     for step in range(depth):
         if step:
             linked = dataset.filter(s=nodes.terms(described), where="o.kind = iri")
-            described = new = nodes.choose(nodes.ends(linked)[1])
+            described = new = nodes.choose(nodes.ends(linked.batches())[1])
         if not len(new):
             break
         while len(new):

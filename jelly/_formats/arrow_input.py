@@ -9,6 +9,7 @@ validated before any of them sees it.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -43,8 +44,25 @@ PIECE_ROWS = 1 << 16
 MAX_CELLS, MAX_TEXT = 1 << 20, 1 << 62
 
 
+# How pandas calls the numbers of rows that a frame keeps when rows are chosen or sorted.
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+
+
 def to_stream(data: Any) -> pa.RecordBatchReader:
-    """A reader of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
+    """A reader of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``, without the index of pandas."""
+    stream = _reader_of(data)
+    with pyarrow_errors("the schema"):
+        schema = stream.schema
+        if b"pandas" not in (schema.metadata or {}):
+            return stream
+        places = [at for at, name in enumerate(schema.names) if not _PANDAS_INDEX.fullmatch(name)]
+    if len(places) == len(schema):
+        return stream
+    made = pa.schema(map(schema.field, places), schema.metadata)
+    return pa.RecordBatchReader.from_batches(made, (batch.select(places) for batch in stream))
+
+
+def _reader_of(data: Any) -> pa.RecordBatchReader:
     # Objects of pyarrow are used directly: the C interface has no sizes of buffers, so that nobody can check
     # whether offsets are inside of them.
     if isinstance(data, pa.RecordBatchReader):

@@ -64,17 +64,17 @@ class FrameDecoder:
 class FrameEncoder:
     """Encode items of one kind as the frames of one stream, without lengths.
 
-    A `Frame`, a list of statements or a `jelly.patch.Patch` is one frame. A Batch keeps its frames, or is cut into
-    frames of ``frame_rows`` rows if it has none; in a Batch of patches each row of operation 15 ends a patch. Single
-    statements are collected into frames of ``frame_rows``, single operations into one patch. Frames as bytes are passed
-    on; then all items are such.
+    A `Frame`, a `jelly.messages.Message`, a list of statements or a `jelly.patch.Patch` is one frame. A Batch keeps its
+    frames, or is cut into frames of ``frame_rows`` rows if it has none; in a Batch of patches each row of operation 15
+    ends a patch. Single statements are collected into frames of ``frame_rows``, single operations into one patch.
+    Frames as bytes are passed on; then all items are such.
 
     Parameters
     ----------
     options : StreamOptions, PatchOptions or mapping, optional
         Options of the stream, or some of their fields. By default the first frame decides, as for `jelly.Writer`, and
-        `Frame` objects make a grouped stream. Patches are always a stream of type FRAME, which announces quoted triples
-        and generalized statements unless ``options`` say otherwise.
+        `Frame` objects and messages make a grouped stream. Patches are always a stream of type FRAME, which announces
+        quoted triples and generalized statements unless ``options`` say otherwise.
     patch : bool, default False
         Encode patches. PatchOptions say so, too.
     frame_rows : int, default 256
@@ -117,6 +117,8 @@ class FrameEncoder:
         self._encoder: Encoder | None = None
         self._collector: Any = OperationBatchBuilder(4) if self._patch else None  # else a BatchBuilder
         self._width = 0  # terms of the first statement that was collected
+        self._type: type | None = None  # of the last item
+        self._is_frame = False  # whether it is a Frame, or a Message, of which this module knows no more
         self._raw: bool | None = None  # whether the items are frames; None before the first
         self._is_grouped = False
 
@@ -131,7 +133,7 @@ class FrameEncoder:
         return self._raw is not None
 
     def encode(self, item: Any) -> bytes:
-        """Encode an item that is one frame: a `Frame`, a list of statements, a Batch with one frame, or a patch."""
+        """Encode an item that is one frame: a `Frame`, a message, a list, a Batch with one frame, or a patch."""
         self._settings["frame_bytes"] = 0
         if not isinstance(item, list):
             frames = self.add(item)
@@ -166,12 +168,17 @@ class FrameEncoder:
         if isinstance(item, Batch):
             keep = len(item.frames) > 0
             return self._start(item, 0 if keep else self._frame_rows).encode_frames(item, keep)
-        if isinstance(item, Frame):
+        if type(item) is not self._type:
+            self._type = type(item)
+            self._is_frame = hasattr(self._type, "metadata") and hasattr(self._type, "namespaces")
+        if self._is_frame:
             return self._add_frame(item)
         if not self._collector:
             if isinstance(self._given, StreamOptions) and self._given.is_grouped:
                 kind = self._given.logical_type.name
-                raise JellyOptionsError(f"logical type {kind} is one of groups, this is a statement: give Frames")
+                raise JellyOptionsError(
+                    f"logical type {kind} is one of groups, this is a statement: give Frames or messages"
+                )
             self._collect(item)
         return self._end_frame() if self._collector.add(item) >= self._frame_rows else []
 

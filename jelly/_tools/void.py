@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jelly._core.base.constants import RDF
 from jelly._core.terms.model import IRI, Literal
@@ -14,6 +14,7 @@ from jelly._options.namespaces import is_absolute
 if TYPE_CHECKING:
     from jelly._tools.describe import Description, GraphDescription, PropertyPartition
 
+_T = TypeVar("_T")
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 PREFIXES = {
     "void": "http://rdfs.org/ns/void#",
@@ -53,19 +54,18 @@ class _Void:
         return f"{self._base}#{hashlib.blake2b(chr(0).join(names).encode(), digest_size=8).hexdigest()}"
 
     def names(self, *names: str, each: Iterable[str]) -> list[IRI]:
-        return [IRI(self.name(*names, one)) for one in each if is_absolute(one)]
+        return [IRI(self.name(*names, one)) for one in each]
 
     def properties(self, key: tuple[str, ...], partitions: dict[str, PropertyPartition]) -> Iterator[Triple]:
-        for iri, one in partitions.items():
-            if not is_absolute(iri):
-                continue
+        for iri, one in _absolute(partitions).items():
             here = (*key, "property", iri)
+            datatypes = _absolute(one.datatypes)
             yield from self.about(
                 self.name(*here), "", void__property=IRI(iri), **_counts(one),
-                void_ext__datatypePartition=self.names(*here, "datatype", each=one.datatypes),
+                void_ext__datatypePartition=self.names(*here, "datatype", each=datatypes),
                 void_ext__languagePartition=self.names(*here, "language", each=one.languages),
             )  # fmt: skip
-            for what, table in (("datatype", one.datatypes), ("language", one.languages)):
+            for what, table in (("datatype", datatypes), ("language", one.languages)):
                 for name, n in table.items():
                     told = {f"void_ext__{what}": IRI(name) if what == "datatype" else Literal(name)}
                     yield from self.about(self.name(*here, what, name), "", void__triples=n, **told)
@@ -73,14 +73,15 @@ class _Void:
     def graph(
         self, thing: str, kinds: str, key: tuple[str, ...], graph: GraphDescription, **facts: Any
     ) -> Iterator[Triple]:
+        classes = _absolute(graph.classes)
         links = [
             ("class", (*key, "link", source, property, target), n)
-            for source, one in graph.classes.items()
-            for property, partition in one.properties.items() if is_absolute(property)
-            for target, n in partition.classes.items()
+            for source, one in classes.items()
+            for property, partition in _absolute(one.properties).items()
+            for target, n in _absolute(partition.classes).items()
         ] + [
             ("space", (*key, "linkset", source, property, target), n)
-            for property, sources in graph.linksets.items() if is_absolute(property)
+            for property, sources in _absolute(graph.linksets).items()
             for source, targets in sources.items()
             for target, n in targets.items()
         ]  # fmt: skip
@@ -90,14 +91,14 @@ class _Void:
             **{f"void_ext__{name}": found.get(kind, 0) for names, found in each_kind for kind, name in names.items()},
             void__classes=graph.n_classes, void__properties=len(graph.properties),
             void__vocabulary=[IRI(name) for name in graph.vocabularies],
-            void__classPartition=self.names(*key, "class", each=graph.classes),
-            void__propertyPartition=self.names(*key, "property", each=graph.properties),
+            void__classPartition=self.names(*key, "class", each=classes),
+            void__propertyPartition=self.names(*key, "property", each=_absolute(graph.properties)),
             void__subset=[IRI(self.name(*names)) for _, names, _ in links], **facts,
         )  # fmt: skip
         yield from self.properties(key, graph.properties)
-        for iri, one in graph.classes.items():
+        for iri, one in classes.items():
             here = (*key, "class", iri)
-            each = self.names(*here, "property", each=one.properties)
+            each = self.names(*here, "property", each=_absolute(one.properties))
             told = {"void__class": IRI(iri), "void__entities": one.entities, "void__propertyPartition": each}
             yield from self.about(self.name(*here), "", **told)
             yield from self.properties(here, one.properties)
@@ -110,6 +111,11 @@ class _Void:
                 void__subjectsTarget=IRI(self.name(*key, what, source)),
                 void__objectsTarget=IRI(self.name(*key, what, target)),
             )  # fmt: skip
+
+
+def _absolute(table: dict[str, _T]) -> dict[str, _T]:
+    """The rows whose names are IRIs with a scheme: no other term can be told in Turtle."""
+    return {name: row for name, row in table.items() if is_absolute(name)}
 
 
 def _iri(name: str) -> IRI:

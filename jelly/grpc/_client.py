@@ -139,9 +139,9 @@ class Client(BaseClient[Feed[Frame], Feed[Patch]]):
 
         Parameters
         ----------
-        items : iterable of bytes, Batch, Frame or statements; or of Patch, Operation, Batch or bytes
-            Frames, Batches, `Frame` objects or statements, or patches, see `FrameEncoder`. An error that it raises
-            cancels the call.
+        items : iterable of bytes, Batch, Frame, Message or statements; or of Patch, Operation, Batch or bytes
+            Frames, Batches, `Frame` objects, messages or statements, or patches, see `FrameEncoder`. An error that it
+            raises cancels the call.
         topic : str, optional
             Name of the topic, sent as call metadata ``jelly-topic`` and as the stream name. Patches need it.
         kind : {"statements", "patches"}, default "statements"

@@ -8,7 +8,7 @@ from typing import Any
 from jelly._bytes.source import Progress
 from jelly._dataset.output import Conversion, convert_items
 from jelly._formats.registry import MESSAGE_READING
-from jelly._options.options import StreamOptions
+from jelly._options.options import ROW_VERSION, StreamOptions
 from jelly._options.settings import checked
 from jelly.messages._reader import MessageReader
 from jelly.messages._writer import MessageWriter
@@ -34,7 +34,9 @@ def convert(
 
     def open_writer() -> MessageWriter:
         source = reader.options if options is None else None
-        kept = source.replace(version=2) if source is not None and source.is_grouped else options
+        kept = options
+        if source is not None and source.is_grouped:
+            kept = source.replace(version=max(source.version, ROW_VERSION))
         return MessageWriter(dst, kept, format=to, **(writing or {}))
 
     return convert_items(reader, open_writer, progress)

@@ -8,6 +8,7 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.statements import Quad, Triple
+from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.reader import declared_in
 
@@ -43,7 +44,8 @@ class Message:
     """
 
     __slots__ = (
-        "_begin", "_declared", "_end", "_n_declared", "_statements", "_terms", "index", "metadata", "namespaces",
+        "_begin", "_declared", "_end", "_n_declared", "_source", "_statements", "_terms", "index", "metadata",
+        "namespaces",
     )  # fmt: skip
 
     @checked()
@@ -58,6 +60,7 @@ class Message:
     ) -> None:
         self._statements: list[Triple | Quad] | None = list(statements)
         self._terms: Materializer | None = None
+        self._source: StreamOptions | None = None  # the options of the log that it was read from
         self._begin, self._end = 0, len(self._statements)
         self.index: int = index
         self.namespaces: list[tuple[str, str]] = list(namespaces)
@@ -127,6 +130,7 @@ def messages_of(batch: Batch, prefixes: Declared) -> Iterator[Message]:
         message = Message.__new__(Message)
         message._statements = None
         message._terms = terms
+        message._source = batch.options
         message._begin, message._end = row, end
         message.index = index + i
         message.namespaces = declared.get(i, []) if declared else []

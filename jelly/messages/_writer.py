@@ -12,7 +12,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import JELLY_LOG, MESSAGE_WRITING, Content, Format
 from jelly._options.options import COLUMN_VERSION, LogicalType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.output_options import output_options
+from jelly._streams.output_options import first_options, output_options
 from jelly._streams.outputs import ItemWriter
 from jelly._streams.widening import WideningEncoder, open_fields
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
@@ -158,6 +158,7 @@ class MessageWriter(ItemWriter):
             collector = self._collector
             entries = _entries(metadata, namespaces, note) if metadata or note or namespaces is not _NONE else {}
             if isinstance(message, Message):
+                self._follow(message._source)
                 entries = {**message.metadata, **entries}
                 namespaces = [*message.namespaces, *namespaces]
             elif isinstance(message, Batch):
@@ -187,6 +188,11 @@ class MessageWriter(ItemWriter):
                 self._flush()
         finally:
             self._claim.release()
+
+    def _follow(self, source: StreamOptions | None) -> None:
+        """Write Jelly-RDF 1.2 where the first messages come from such a log and the caller leaves it open."""
+        if self._encoder is None and not self.messages:
+            self._given = first_options(self._given, source)
 
     @one_thread
     def _flush(self) -> None:
@@ -269,6 +275,7 @@ class MessageWriter(ItemWriter):
         if len(batch) != (int(batch.frames[-1]) if n else 0):
             raise JellyArgumentError("the Batch has rows after its last frame: they are no whole message")
         self._flush()
+        self._follow(batch.options)
         self._encode(batch)
         self.messages += n
         self.statements += len(batch)

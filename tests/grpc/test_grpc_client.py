@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import threading
 import time
 from types import SimpleNamespace
@@ -442,6 +443,24 @@ def test_items_of_all_kinds(serve):
             client.publish(items, topic=topic)
             assert list(client.subscribe(topic, follow=False).statements()) == statements
         assert plain(client.subscribe("frames", follow=False))[1][0] == [str(s) for s in statements[300:]]
+
+
+def test_messages_are_frames(serve):
+    """With metadata, notes and namespaces. Two messages have as many statements as a statement has terms."""
+    log = io.BytesIO()
+    rows = list(jelly.read(b"".join(b'<a:s> <a:p> "%d" <a:g> .\n' % i for i in range(9)), format="nq"))
+    with jelly.messages.MessageWriter(log) as writer:
+        for n in (3, 0, 4, 2):
+            writer.write(rows[:n], metadata={"n": b"%d" % n}, note=f"note {n}", namespaces=[("a", "a:")])
+    read = list(jelly.messages.read_messages(log.getvalue()))
+    server = serve()
+    with jg.Client(server.address) as client:
+        assert client.publish(iter(read), topic="log") == 4
+        found = list(client.subscribe("log", follow=False))
+        assert [frame.statements for frame in found] == [message.statements for message in read]
+        assert [frame.metadata for frame in found] == [message.metadata for message in read]
+        assert [dict(frame.namespaces) for frame in found] == [dict(message.namespaces) for message in read]
+        assert jelly.loads(jg.FrameEncoder().encode(read[2]), delimited=False) == rows[:4]
 
 
 def test_a_closed_client_says_so_as_other_closed_objects_do():

@@ -29,6 +29,23 @@ def test_statements_as_a_table(tmp_path: Path, suffix: str, layout: str) -> None
     assert jelly.write(out, quads, format=suffix.partition(".")[0]) == 101
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
+def test_a_table_in_another_layout(tmp_path: Path, suffix: str) -> None:
+    """Columns are copied only where these are the ones that are asked for."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    flat, lines, typed = (tmp_path / f"{name}.parquet" for name in ("flat", "lines", "typed"))
+    jelly.write(flat, STATEMENTS)
+    assert jelly.convert(flat, lines, layout="ntriples").statements == 100
+    assert jelly.scan(lines, layout="typed").write(typed).statements == 100
+    assert parquet.read_schema(lines).names == ["s", "p", "o", "g"]
+    assert "bigint" in parquet.read_schema(typed).names
+    path = tmp_path / f"again.{suffix}"
+    for source in (flat, lines, typed):
+        for layout in ("flat", "ntriples", "typed"):
+            jelly.convert(source, path, layout=layout)
+            assert list(jelly.read(path)) == STATEMENTS
+
+
 def test_tables_as_statements(tmp_path: Path) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     expected = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]

@@ -637,6 +637,27 @@ def test_pandas(dictionary):
         assert back(frame, statements) == statements
 
 
+def test_pandas_with_rows_that_were_chosen(tmp_path):
+    """Such a frame keeps the numbers of its rows, and gives them as one column more."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    statements = weather()[:300]
+    frame = jelly.read_arrow(stream(statements)).read_pandas()
+    wanted = [x for x in statements if isinstance(x.o, jelly.Literal)]
+    chosen = frame[frame.object_kind == "literal"]
+    assert 0 < len(chosen) < 300
+    path = tmp_path / "chosen.parquet"
+    chosen.to_parquet(path)
+    assert "__index_level_0__" in arrow_tables.parquet.read_schema(path).names
+    assert list(jelly.read(path)) == wanted
+    for made in (pa.Table.from_pandas(chosen), chosen, pandas.concat([chosen, chosen])[: len(chosen)]):
+        if hasattr(made, "__arrow_c_stream__"):
+            assert back(made, wanted) == wanted
+            assert list(jelly.scan(made)) == wanted
+    table = pa.table({"__index_level_0__": [1], "s": ["<a:s>"], "p": ["<a:p>"], "o": ["<a:o>"]})  # not of pandas
+    with pytest.raises(jelly.JellyOptionsError, match="unknown '__index_level_0__'"):
+        back(table, wanted)
+
+
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_duckdb(dictionary):
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")

@@ -405,6 +405,15 @@ def test_read_and_write_terms(tmp_path):
     assert list(jelly.oxigraph.read(tmp_path / "empty.jelly")) == []
 
 
+def test_stream_options_may_be_some_fields():
+    quads = list(ox.parse(b"<a:s> <a:p> <a:o> .", ox.RdfFormat.TURTLE))
+    for options in ({"version": 3, "stream_name": "n"}, jelly.StreamOptions(version=3, stream_name="n")):
+        out = io.BytesIO()
+        assert jelly.oxigraph.write(out, quads, options) == 1
+        found = jelly.read_options(out.getvalue())
+        assert (found.version, found.stream_name) == (3, "n")
+
+
 def test_terms_that_one_side_does_not_have():
     subject, predicate = ox.NamedNode("a:s"), ox.NamedNode("a:p")
     quoted = ox.Triple(subject, predicate, ox.Literal("x", language="ar", direction=ox.BaseDirection.RTL))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 
 import pytest
+from click.testing import CliRunner
 from messages.canon import canonical
 from support.contents import convert_messages
 
 import jelly
 from jelly import IRI, BlankNode, Literal, LogicalType, PhysicalType, StreamOptions, Triple
+from jelly.cli.commands import cli
 from jelly.messages import Message, MessageWriter, read_messages, write_messages
 
 B = Triple(BlankNode("b"), jelly.IRI("a:p"), Literal("o"))
@@ -149,3 +151,34 @@ def test_a_note_that_is_no_text_can_be_read_again(format):
     message = Message([], metadata={"rdfm.note": b"a\xff"})
     write_messages(out, [message], format=format)
     assert [again.note for again in read_messages(out.getvalue(), format=format)] == [message.note] == ["a\ufffd"]
+
+
+def test_a_log_of_columns_stays_one(tmp_path):
+    """Its triple terms are those of RDF 1.2, which rows do not have."""
+    term = jelly.QuotedTriple(*[jelly.IRI("a:s")] * 3)
+    made = [[jelly.Quad(jelly.IRI("a:s"), jelly.IRI("a:p"), term, jelly.IRI("a:g"))]] * 4
+    log, path = tmp_path / "log.jelly", tmp_path / "x.jelly"
+    write_messages(log, made, options={"version": 3, "stream_name": "n"})
+
+    def check(kept=0):
+        options = jelly.read_options(path)
+        assert (options.version, options.stream_name) == (3, "n" * kept)
+        assert [message.statements for message in read_messages(path)][-4:] == made
+        path.unlink()
+
+    jelly.convert(log, path, content="messages")
+    check(1)
+    assert write_messages(path, read_messages(log)) == 4
+    check()
+    with MessageWriter(path) as writer:
+        for batch in jelly.messages.MessageReader(log).batches():
+            writer.add_batch(batch)
+    check()
+    for arguments in (["convert", log, log], ["slice", log, ":4", "-o"]):
+        done = CliRunner().invoke(cli, [*map(str, [*arguments, path]), "--messages"])
+        assert done.exit_code == 0, done.output
+        check()
+    with pytest.raises(jelly.JellyOptionsError, match="triple terms of RDF 1.2"):
+        jelly.convert(log, path, content="messages", options={"version": 2})
+    jelly.convert(log, path, content="messages", to="jelly", options=StreamOptions(version=3, stream_name="n"))
+    check(1)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import jelly
-from jelly import IRI, BlankNode
+from jelly import IRI, BlankNode, QuotedTriple
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+
+def blank_in(term: Any) -> Iterator[Any]:
+    if isinstance(term, BlankNode):
+        yield term
+    elif isinstance(term, QuotedTriple):
+        for part in (term.s, term.o):
+            yield from blank_in(part)
 
 
 def described(statements: list[Any], focus: Iterable[Any], depth: int) -> list[str]:
@@ -25,7 +33,7 @@ def described(statements: list[Any], focus: Iterable[Any], depth: int) -> list[s
         reached: set[Any] = set()
         while new:
             reached |= new
-            new = {each.o for each in statements if each.s in new and isinstance(each.o, BlankNode)} - reached - wanted
+            new = {node for each in statements if each.s in new for node in blank_in(each.o)} - reached - wanted
         wanted |= reached
         new = reached
     return sorted(str(each) for each in statements if each.s in wanted)
@@ -36,6 +44,8 @@ def test_same_as_by_definition(seed: int) -> None:
     chance = random.Random(seed)
     nodes = [f"<a:{name}>" for name in "abcdefg"] + [f"_:{name}" for name in "uvwxyz"]
     objects = [*nodes, '"1"', '"2"@en']
+    for _ in range(seed % 4):  # triple terms, also in one another
+        objects.append(f"<<( {chance.choice(nodes)} <a:p> {chance.choice(objects)} )>>")
     lines = {
         f"{chance.choice(nodes)} <a:{chance.choice('pq')}> {chance.choice(objects)} ."
         for _ in range(chance.randint(1, 40))
@@ -49,6 +59,19 @@ def test_same_as_by_definition(seed: int) -> None:
         assert sorted(map(str, found)) == described(statements, focus, depth)
     of_class = jelly.subset(data, class_="a:Class", format="nt")
     assert sorted(map(str, of_class)) == described(statements, [IRI(typed[1:-1])], 1)
+
+
+def test_quoted_triples_are_not_described_themselves() -> None:
+    data = b"""<a:s> <a:p> << <a:x> <a:p> _:b >> .
+        << <a:x> <a:p> _:b >> <a:q> "1" .
+        _:b <a:q> "2" .
+        <a:x> <a:q> "3" ."""
+    assert [str(each.o) for each in jelly.subset(data, focus="a:s", format="nt")] == ["<<( <a:x> <a:p> _:b )>>", '"2"']
+    quoted = QuotedTriple(IRI("a:x"), IRI("a:p"), BlankNode("b"))
+    for _ in range(15):  # each part is there twice
+        quoted = QuotedTriple(quoted, IRI("a:p"), quoted)
+    star = jelly.dumps([(IRI("a:s"), IRI("a:p"), quoted), (BlankNode("b"), IRI("a:p"), IRI("a:o"))])
+    assert jelly.subset(star, focus="a:s").count() == 2
 
 
 def test_long_lists_take_no_pass_for_each_element() -> None:

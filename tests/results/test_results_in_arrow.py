@@ -122,6 +122,8 @@ def test_other_libraries(layout: Any, dictionary: bool) -> None:
     frame = results().to_pandas(**columns)
     assert (type(frame), frame.shape) == (pandas.DataFrame, (6, 3))
     assert back(frame, layout=layout) == NASTY
+    # Rows that were chosen keep their numbers, which are no variable.
+    assert back(frame.iloc[[5, 0, 3]], layout=layout) == [NASTY[5], NASTY[0], NASTY[3]]
     made = table(NASTY, **columns)
     assert back(duckdb.sql("select * from made").to_arrow_table(), layout=layout) == NASTY
     assert len(made) == 6

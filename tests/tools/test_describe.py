@@ -259,6 +259,29 @@ def test_void_says_the_same(bsbm: jelly.Description) -> None:
     assert str(graph.value(file, rdflib.DCAT.mediaType)).endswith("application/n-triples")
 
 
+def test_datatypes_and_languages_in_void() -> None:
+    data = b"""<a:s> <a:p> "x"@en , "y"@en , "z"@de-AT , "z"@ar--rtl , "w" , 5 ; a <a:C> ; <a:q> "v"@en ."""
+    graph = rdflib.Graph().parse(data=jelly.describe(data, format="ttl").to_turtle(), format="turtle")
+    rows: Any = graph.query("""
+        PREFIX void: <http://rdfs.org/ns/void#>
+        PREFIX void-ext: <http://ldf.fi/void-ext#>
+        SELECT ?p ?tag ?n { [] a <http://www.w3.org/ns/dcat#Dataset> ; void:propertyPartition ?q .
+          ?q void:property ?p ; void-ext:languagePartition [ void-ext:language ?tag ; void:triples ?n ] }""")
+    told = {(str(p), str(tag)): int(n) for p, tag, n in rows}
+    assert told == {("a:p", "en"): 2, ("a:p", "de-AT"): 1, ("a:p", "ar--rtl"): 1, ("a:q", "en"): 1}
+    # Nothing is told of what nothing leads to.
+    assert {*graph.objects()} >= {one for one in graph.subjects() if "#" in str(one)}
+
+
+def test_relative_iris_have_no_partition_in_void() -> None:
+    data = f'<a:s> <{TYPE}> <C> .\n<a:s> <p> <a:o> .\n<a:s> <a:q> "x"^^<t> .\n<a:s> <a:q> <a:s> .\n'.encode()
+    found = jelly.describe(data, format="nt", linksets=True)
+    assert {*found.graph.classes} == {"C"}
+    graph = rdflib.Graph().parse(data=found.to_turtle(), format="turtle")
+    properties = {str(iri) for iri in graph.objects(None, rdflib.URIRef(PREFIXES["void"] + "property"))}
+    assert properties == {TYPE, "a:q"}
+
+
 def test_iris_of_partitions_depend_on_their_names(bsbm: jelly.Description) -> None:
     lines = [f"<a:s{n}> <{TYPE}> <a:C{n % 5}> .\n<a:s{n}> <a:p{n % 3}> <a:s{n // 2}> .\n".encode() for n in range(50)]
     one, other = (jelly.describe(b"".join(some), format="nt") for some in (lines, lines[::-1]))

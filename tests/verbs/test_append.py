@@ -22,7 +22,7 @@ from support.oracle import plain_all
 from support.shared import shared
 
 import jelly
-from jelly import IRI, Literal, Quad, Triple
+from jelly import IRI, Literal, Quad, Triple, messages
 from jelly.cli.commands import cli
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -112,6 +112,41 @@ def test_blank_nodes_of_others_are_others(tmp_path: Path) -> None:
     jelly.append(source, path, blank_nodes="keep")
     subjects = [statement.s for statement in jelly.read(path)]
     assert subjects[0] == subjects[2] != subjects[1]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_each_file_is_a_message_of_a_log(version: int, tmp_path: Path) -> None:
+    """A file of text is one, those of a log stay, and a file of no statements is none."""
+    path, log, text, table, empty = (tmp_path / name for name in ("x.jelly", "l.jelly", "a.nq", "b.csv", "c.nq"))
+    rows = [Quad(IRI("a:s"), IRI("a:p"), Literal(str(i)), IRI("a:g")) for i in range(600)]
+    for name, parts in ((path, (1, 2)), (log, (3, 0, 4))):
+        messages.write_messages(name, [rows[:n] for n in parts], options={"version": version})
+    for name, n in ((text, 5), (table, 600), (empty, 0)):
+        jelly.write(name, rows[:n])
+    sources = [text, text, log, table, empty, log]
+    assert jelly.append(sources, path) == 5 + 5 + 7 + 600 + 7
+    assert [len(one) for one in messages.read_messages(path)] == [1, 2, 5, 5, 3, 0, 4, 600, 3, 0, 4]
+    for threads in (1, 2):
+        jelly.convert([log, *sources], path, threads=threads)
+        found = [len(one) for one in messages.read_messages(path)]
+        assert found == [3, 0, 4, 5, 5, 3, 0, 4, 600, 3, 0, 4]
+        assert found == [len(frame) for frame in jelly.scan([log, *sources]).frames() if len(frame) or frame.index != 9]
+
+
+@pytest.mark.parametrize("index", [None, "terms"])
+def test_blank_nodes_of_a_file_that_was_appended_before_are_others(index: Any, tmp_path: Path) -> None:
+    """A file of today has the name of that of yesterday, and its labels."""
+    path, today = tmp_path / "x.jelly", tmp_path / "today.nt"
+    jelly.write(path, [], seekable=True, index=index)
+    for name in ("Ann", "Bob", "Eve"):
+        today.write_text(f'_:b <a:name> "{name}" .\n_:b <a:likes> _:b .\n')
+        jelly.append([today, today], path)
+    rows = list(jelly.read(path))
+    assert (len(rows), len({row.s for row in rows})) == (12, 3)
+    assert all(row.o == row.s for row in rows[1::2])
+    for _ in range(2):
+        jelly.append(today, path, blank_nodes="skolemize", skolem_base="https://e.org")
+    assert len({row.s for row in jelly.read(path)}) == 4
 
 
 @pytest.mark.parametrize("late", [False, True])
