@@ -141,9 +141,11 @@ _aggregates = _algebra.translateAggregates
 
 def _with_names(query: Any, group: Any) -> Any:
     """Translate the aggregates of a query. RDFLib looks in the group for the names of expressions, where others have
-    them."""
+    them, and for the variables of the last VALUES, which are joined later (SPARQL 1.1, section 18.2.4.3)."""
     made, names = _aggregates(query, group)
-    known = {each.evar for each in query.projection or ()}
+    joined = {*query.valuesClause.var} if query.valuesClause else set()
+    names = [each for each in names if each[1] not in joined or each[1] in (group.expr or ())]
+    known = {each.evar for each in query.projection or ()} | joined
     own = {each.res: each.vars for each in made.A if each.name == "Aggregate_Sample" and each.vars in known}
 
     def named(part: Any) -> Any:
@@ -221,8 +223,10 @@ def _translated(sparql: str, text: str, variables: list[Any] | None) -> Any:
     if is_lost or (algebra.name == "ConstructQuery" and not algebra.template and _EMPTY.search(text)):
         return None
     algebra.base = query.prologue.base or None
-    if variables is not None and algebra.name == "SelectQuery":
-        # RDFLib has those of SELECT * in no order, and without those that are in the last VALUES alone.
+    # RDFLib has the variables of SELECT * in no order, and for it and for a template lacks those of the last VALUES.
+    if algebra.name == "ConstructQuery" and algebra.template:
+        variables = [term for triple in algebra.template for term in triple if isinstance(term, rdflib.Variable)]
+    if variables is not None and (algebra.name == "SelectQuery" or algebra.template):
         algebra.PV = next(part for part in walk(algebra.p) if part.name == "Project").PV = variables
     return algebra
 
