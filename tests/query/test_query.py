@@ -250,6 +250,34 @@ def test_refused(sparql: str, error: type[Exception], match: str) -> None:
         jelly.query(DATA, sparql, format="nt")
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "SERVICE:x { ?s ?p ?o }", "SERVICEa:x { ?s ?p ?o }", "SERVICE SILENT:x { }", "SERVICESILENT <x> { ?s ?p ?o }",
+        "?s ?p ?o.service:x { ?s ?p ?o }", "?s ?p 1SERVICE <x> { ?s ?p ?o }", "?s ?p true SERVICE<x>{ ?s ?p ?o }",
+        "?s ?p trueservice <x> { ?s ?p ?o }", "{} SERVICE?x { ?s ?p ?o } VALUES ?x { :x }",
+        "?s ?p :.SERVICE <x> { ?s ?p ?o }", "FILTER EXISTS { SERVICE:x {} }",
+    ],
+)  # fmt: skip
+def test_no_other_server_is_asked(where: str) -> None:
+    """pyoxigraph, which would ask it, knows the word also where it touches another one."""
+    prefixes = "BASE <http://127.0.0.1:9/> PREFIX : <http://127.0.0.1:9/> PREFIX a: <http://127.0.0.1:9/>"
+    with pytest.raises((jelly.JellyUnsupportedError, jelly.JellySyntaxError), match="SERVICE asks|no SPARQL query"):
+        jelly.query(b"<a:s> <a:p> 1 .", f"{prefixes} SELECT * {{ {where} }}", format="ttl")
+
+
+def test_names_may_have_the_letters_of_service() -> None:
+    data = b'<u:a.service> <u:service> "service {"@service .'
+    for sparql in (
+        "PREFIX u: <u:> SELECT ?service { u:a.service u:service ?service }",
+        "PREFIX service: <u:> SELECT * { service:a.service service:service 'service {'@service }",
+        "PREFIX : <u:> SELECT * { :a.service :service+ ?service # SERVICE <x> {}\n FILTER(STRLEN(?service) > 0) }",
+    ):
+        assert len(list(jelly.query(data, sparql, format="ttl"))) == 1
+    with pytest.raises(jelly.JellySyntaxError, match="no SPARQL query: error at 1:"):
+        jelly.query(data, "SELECT ?service { ?service ?p <u:service>", format="ttl")
+
+
 def test_errors_of_the_source_come_through(tmp_path: Path) -> None:
     with pytest.raises(jelly.JellySyntaxError) as caught:
         list(jelly.query(b"<a:s> <a:p> <a:o> .\n<a:s> wrong", "SELECT * { ?s ?p ?o }", format="nt"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec, module_from_spec
-from itertools import repeat
+from itertools import product, repeat
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any
@@ -40,7 +40,8 @@ _WORD = re.compile(r"<<|>>|[?$@^]?\w[\w:]*(?:[.-]+[\w:]+)*|[^\s\w]")
 _BEGINS, _ENDS = frozenset(("(", "[", "{", "<<")), frozenset((")", "]", "}", ">>"))
 _LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
 _EMPTY = re.compile(r"\bconstruct\s*\{\s*\}", re.I)
-_SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
+_SERVICE = re.compile("service", re.I)
+_IS_SERVICE = re.compile(r"(?<![\w?$:@-])service(?:silent)?\b", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
 # template for none.
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}", re.I)
@@ -193,8 +194,7 @@ def parsed(sparql: str) -> Any:
 def _parsed(sparql: str) -> Any:
     text = _TEXTS.sub(lambda found: found[0] if found[0].startswith("\\") else " x ", sparql)
     _refuse_large(text)
-    if _SERVICE.search(text):
-        raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")
+    _refuse_service(sparql, text)
     variables, broken = _variables(sparql)
     algebra = None if _UNSURE.search(text) or _ESCAPES.search(sparql) else _translated(sparql, text, variables)
     if broken is not None:
@@ -250,6 +250,26 @@ def _refuse_large(text: str) -> None:
     ):  # fmt: skip
         if n > most:
             raise JellyLimitError(f"the query has more than {most} {what}: ask it in parts")
+
+
+def _refuse_service(sparql: str, text: str) -> None:
+    """Refuse SERVICE, of which a query without texts and IRIs may have the letters elsewhere, too.
+
+    pyoxigraph, which would ask the other server, knows the word also where a name or a number touches it, as in
+    ``SERVICE:a {}``. So the query must be one with other letters in its place: then they are parts of names and texts.
+    """
+    if _SERVICE.search(sparql) is None:
+        return
+    known = sparql.lower()
+    others = ("".join(letters) for letters in product("qxz", repeat=len("service")))
+    try:
+        _variables(_SERVICE.sub(next(word for word in others if word not in known), sparql))
+    except (JellySyntaxError, StopIteration) as error:
+        if _IS_SERVICE.search(text) or isinstance(error, StopIteration):
+            raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there") from None
+        raise
+    except JellyUnsupportedError:  # such as a function that nobody knows
+        return
 
 
 def _is_ungrouped(part: Any) -> bool:
