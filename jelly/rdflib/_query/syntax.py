@@ -52,6 +52,8 @@ WRITTEN, OF = ("STR", "DATATYPE", "LANG"), "\u00b7"
 # In a text that replaces others, and what begins a group of a regular expression.
 _REPLACED = re.compile(r"\\(?P<escaped>[\\$])|\$(?P<number>[0-9]+)")
 _GROUPS = re.compile(r"(?<!\\)(?:\\\\)*\((?!\?)")
+# Operands whose values are not known, and the characters of two that are added in both orders.
+_UNKNOWN, _SHORT = re.compile(r"[?(<]|[A-Z]+\("), 200
 # What has another value each time, or is no function of terms.
 _ALONE = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS"})
 _BETWEEN = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
@@ -369,6 +371,16 @@ def _of_regex(replacement: Any, pattern: Any, flags: Any) -> Any:
     return _Literal(_REPLACED.sub(part, replacement), replacement.language, replacement.datatype)
 
 
+def _sum(first: str, second: str) -> str:
+    """The text of a sum. pyoxigraph orders its operands, and has a sum of a date and a duration in one order only."""
+    if len(first) + len(second) > _SHORT or not (_UNKNOWN.match(first) and _UNKNOWN.match(second)):
+        return f"{first} + {second}"
+    # It does not order those of a difference: b - b - b is minus b, of the same type.
+    first = f"({first})"
+    either = [f"{a} - ({b} - {b} - {b})" for a, b in ((first, second), (second, first))]
+    return f"COALESCE({', '.join([f'{first} + {second}', *either])})"
+
+
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes.
 
@@ -389,8 +401,10 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
         operators, others = expression.op or repeat(_BETWEEN[kind]), expression.other
         if kind == "RelationalExpression":
             operators, others = [operators], [others]
-        more = [f"{operator} {text(other)}" for operator, other in zip(operators, others, strict=False)]
-        return f"({' '.join([text(expression.expr), *more])})"
+        made = text(expression.expr)
+        for operator, other in zip(operators, map(text, others), strict=False):
+            made = _sum(made, other) if operator == "+" else f"{made} {operator} {other}"
+        return f"({made})"
     if kind in _SIGNS:
         return f"({_SIGNS[kind]} {text(expression.expr)})"
     function = text(expression.iri) if kind == "Function" else kind.removeprefix("Builtin_").upper()
