@@ -645,6 +645,21 @@ def test_order_of_equal_numbers():
 
 
 
+def test_order_of_triple_terms() -> None:
+    """They come after literals (SPARQL 1.2, section 15.1), and by their parts."""
+    terms = [
+        "<a:z>", "5", "'zzz'", "<<( _:c <a:z> <a:z> )>>", "<<( <a:a> <a:z> <a:z> )>>", "<<( <a:s> <a:o> 5 )>>",
+        "<<( <a:s> <a:p> <a:o> )>>", "<<( <a:s> <a:p> 2 )>>", "<<( <a:s> <a:p> 10 )>>", "<<( <a:s> <a:p> 'b' )>>",
+        "<<( <a:s> <a:p> <<( <a:s> <a:p> 3 )>> )>>",
+    ]  # fmt: skip
+    data = f"<a:i> <a:p> {', '.join(terms[::-1])} .".encode()
+    for order, expected in (("ASC", terms), ("DESC", terms[::-1])):
+        found = jelly.query(data, f"SELECT ?o {{ <a:i> <a:p> ?o }} ORDER BY {order}(?o)", format="ttl")
+        wanted = jelly.query(b"".join(b"<a:%d> <a:p> %s .\n" % (n, t.encode()) for n, t in enumerate(expected, 10)),
+                             "SELECT ?o { ?s <a:p> ?o } ORDER BY ?s", format="ttl")  # fmt: skip
+        assert [str(t).replace("_:b", "_:") for (t,) in found] == [str(t).replace("_:b", "_:") for (t,) in wanted]
+
+
 def test_order_of_what_is_no_value() -> None:
     wrong = [("sNaN", "double"), ("x", "integer"), ("2020", "dateTime"), ("maybe", "boolean")]
     lines = [f'<a:s> <a:p> "{value}"^^<http://www.w3.org/2001/XMLSchema#{type}> .' for value, type in wrong]
