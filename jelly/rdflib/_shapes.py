@@ -28,6 +28,8 @@ _OPTIONAL = (SH.zeroOrOnePath, SH.zeroOrMorePath, SH.oneOrMorePath)
 # Constraints whose values are shapes for the same node or for the values of a path, or lists of shapes.
 _LISTS = (SH["and"] | SH["or"] | SH.xone) / MulPath(RDF.rest, "*") / RDF.first
 _SHAPES = SH["not"] | SH.node | SH.property | SH.qualifiedValueShape | _LISTS
+# Shapes that the values of a property shape must not have if its qualified shape is to be disjoint.
+_SIBLINGS = ~SH.property / SH.property / SH.qualifiedValueShape
 # Blank nodes within blank nodes that are looked for level by level; to find whole lists one pass reads all blank nodes.
 _LEVELS = 3
 _COMPARED = SH.equals | SH.disjoint | SH.lessThan | SH.lessThanOrEquals
@@ -41,7 +43,8 @@ class _Shapes:
         self.forward: set[Any] = {RDF.type, *graph.objects(None, _COMPARED)}
         self.inverse: set[Any] = set()
         self.is_anywhere = (None, _ANYWHERE, None) in graph
-        self.is_closed = (None, SH.closed, Literal(True)) in graph
+        self._closed = {shape for shape, value in graph.subject_objects(SH.closed) if _is_true(value)}
+        self.is_closed = bool(self._closed)
         self._lengths = {path: self._length(path, False) for path in {*graph.objects(None, SH.path)}}
         self._depths: dict[Any, float] = {}
         self.steps = max([0.0, *(self._depth(shape) for shape in {*graph.subjects(SH.path)} | self._roots())])
@@ -58,7 +61,8 @@ class _Shapes:
             (self.inverse if is_inverse else self.forward).add(path)
             return 1
         graph = self._graph
-        for kind, inner in graph.predicate_objects(path):
+        # Of a path that is a list and something else pySHACL takes the list.
+        for kind, inner in () if (path, RDF.first, None) in graph else graph.predicate_objects(path):
             if kind == SH.inversePath:
                 return self._length(inner, not is_inverse)
             if kind == SH.alternativePath:
@@ -75,18 +79,21 @@ class _Shapes:
         graph = self._graph
         self._depths[shape] = math.inf  # one that is within itself has no end
         inner = [self._depth(one) for one in graph.objects(shape, _SHAPES)]
+        if any(map(_is_true, graph.objects(shape, SH.qualifiedValueShapesDisjoint))):
+            inner += [self._depth(one) for one in graph.objects(shape, _SIBLINGS)]
         path = graph.value(shape, SH.path)
         # Of values of sh:class their types are asked for, and of nodes what they are compared with, or all.
         asks = SH["class"] if path else SH["class"] | _COMPARED
-        is_asked = (shape, SH.closed, Literal(True)) in graph or (shape, asks, None) in graph
+        is_asked = shape in self._closed or (shape, asks, None) in graph
         self._depths[shape] = found = max([float(is_asked), *inner]) + self._lengths.get(path, 0)
         return found
 
     def focus(self, data: Dataset, types: Graph) -> Iterator[Any]:
         """The focus nodes; ``types`` gets the statements that say so."""
         graph = self._graph
+        kinds = {OWL.Class, *graph.transitive_subjects(RDFS.subClassOf, RDFS.Class)}
         classes: set[Any] = {*graph.objects(None, SH.targetClass)} | {
-            shape for shape in self._roots() for kind in (RDFS.Class, OWL.Class) if (shape, RDF.type, kind) in graph
+            shape for shape in self._roots() if not kinds.isdisjoint(graph.objects(shape, RDF.type))
         }
         yield from graph.objects(None, SH.targetNode)
         both = graph + types
@@ -101,6 +108,11 @@ class _Shapes:
                 for found in _rows(data.filter(**wanted)):
                     types.add(found)
                     yield found[place]
+
+
+def _is_true(value: Any) -> bool:
+    """Whether a value of the shapes is true, however that is written."""
+    return bool(getattr(value, "value", None))
 
 
 def _rows(data: Dataset) -> Iterator[Any]:

@@ -207,11 +207,12 @@ class JellyStore(Store):
         queryGraph : Any
             The graph of the query.
         **kwargs : Any
-            Not used.
+            What else RDFLib takes: ``base`` resolves relative IRIs.
         """
         if not isinstance(query, str) or initBindings or self._graph_of(queryGraph) != DefaultGraph():
             raise NotImplementedError
-        prefixes = "".join(
+        base = kwargs.get("base")
+        prefixes = f"BASE <{base}>\n" * bool(base) + "".join(
             f"PREFIX {name}: <{iri}>\n"
             for name, iri in initNs.items()
             if f"{name}:" in query and re.search(rf"(?<![\w-]){re.escape(name)}:", query)

@@ -250,6 +250,34 @@ def test_refused(sparql: str, error: type[Exception], match: str) -> None:
         jelly.query(DATA, sparql, format="nt")
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "SERVICE:x { ?s ?p ?o }", "SERVICEa:x { ?s ?p ?o }", "SERVICE SILENT:x { }", "SERVICESILENT <x> { ?s ?p ?o }",
+        "?s ?p ?o.service:x { ?s ?p ?o }", "?s ?p 1SERVICE <x> { ?s ?p ?o }", "?s ?p true SERVICE<x>{ ?s ?p ?o }",
+        "?s ?p trueservice <x> { ?s ?p ?o }", "{} SERVICE?x { ?s ?p ?o } VALUES ?x { :x }",
+        "?s ?p :.SERVICE <x> { ?s ?p ?o }", "FILTER EXISTS { SERVICE:x {} }",
+    ],
+)  # fmt: skip
+def test_no_other_server_is_asked(where: str) -> None:
+    """pyoxigraph, which would ask it, knows the word also where it touches another one."""
+    prefixes = "BASE <http://127.0.0.1:9/> PREFIX : <http://127.0.0.1:9/> PREFIX a: <http://127.0.0.1:9/>"
+    with pytest.raises((jelly.JellyUnsupportedError, jelly.JellySyntaxError), match="SERVICE asks|no SPARQL query"):
+        jelly.query(b"<a:s> <a:p> 1 .", f"{prefixes} SELECT * {{ {where} }}", format="ttl")
+
+
+def test_names_may_have_the_letters_of_service() -> None:
+    data = b'<u:a.service> <u:service> "service {"@service .'
+    for sparql in (
+        "PREFIX u: <u:> SELECT ?service { u:a.service u:service ?service }",
+        "PREFIX service: <u:> SELECT * { service:a.service service:service 'service {'@service }",
+        "PREFIX : <u:> SELECT * { :a.service :service+ ?service # SERVICE <x> {}\n FILTER(STRLEN(?service) > 0) }",
+    ):
+        assert len(list(jelly.query(data, sparql, format="ttl"))) == 1
+    with pytest.raises(jelly.JellySyntaxError, match="no SPARQL query: error at 1:"):
+        jelly.query(data, "SELECT ?service { ?service ?p <u:service>", format="ttl")
+
+
 def test_errors_of_the_source_come_through(tmp_path: Path) -> None:
     with pytest.raises(jelly.JellySyntaxError) as caught:
         list(jelly.query(b"<a:s> <a:p> <a:o> .\n<a:s> wrong", "SELECT * { ?s ?p ?o }", format="nt"))
@@ -447,6 +475,55 @@ def test_graphs_without_statements_that_match(inner: str, graphs: str) -> None:
     assert sorted(term.value[2:] for (term,) in found) == sorted(graphs)
 
 
+@pytest.mark.parametrize(
+    ("where", "rows"),  # of ?h, ?g and ?o
+    [
+        ("GRAPH ?h { GRAPH ?g { ?s <a:q> ?o } }", "ggo ghy hgo hhy"),
+        ("GRAPH ?g { GRAPH ?g { ?s <a:q> ?o } }", "-go -hy"),
+        ("GRAPH <a:h> { GRAPH ?g { ?s <a:q> ?o } }", "-go -hy"),
+        ("GRAPH ?g { GRAPH <a:h> { ?s <a:q> ?o } }", "-gy -hy"),
+        ("GRAPH ?g { GRAPH <a:none> { ?s <a:q> ?o } }", ""),
+        ("GRAPH ?g { ?s <a:q> ?o FILTER NOT EXISTS { GRAPH <a:h> { ?s <a:q> ?o } } }", "-go"),
+        # LIMIT and OFFSET are of the solutions in one graph.
+        ("GRAPH ?g { SELECT ?o { ?s ?p ?o } ORDER BY ?o LIMIT 1 }", "-go -hx"),
+        ("GRAPH ?g { SELECT ?o { ?s ?p ?o } ORDER BY ?o OFFSET 1 }", "-gp -hy"),
+        ("GRAPH ?g { SELECT ?o { VALUES ?o { <a:1> <a:2> <a:3> } } ORDER BY DESC(?o) OFFSET 1 LIMIT 1 }", "-g2 -h2"),
+        ("GRAPH ?g { ?s <a:q> ?o { SELECT ?o { ?s ?p ?o } ORDER BY ?o LIMIT 1 } }", "-go"),
+        ("GRAPH ?g { SELECT (COUNT(*) AS ?o) { SELECT ?s { ?s ?p ?o } LIMIT 1 } }", "-g1 -h1"),
+        ("GRAPH ?g { SELECT ?o { ?s ?p ?o } LIMIT 0 }", ""),
+    ],
+)
+def test_graphs_within_graphs_and_parts_of_each(where: str, rows: str) -> None:
+    """For pyoxigraph the outer variable has no value, and LIMIT is of all graphs (SPARQL 1.1, section 18.6)."""
+    data = b"""<a:s> <a:q> <a:o> <a:g> .
+<a:s> <a:p> <a:p> <a:g> .
+<a:s> <a:p> <a:x> <a:h> .
+<a:s> <a:q> <a:y> <a:h> .
+<a:s> <a:q> <a:z> ."""
+    found = jelly.query(data, f"SELECT ?h ?g ?o {{ {where} }}", format="nq")
+    assert sorted("".join(term.value[-1] if term else "-" for term in row) for row in found) == rows.split()
+
+
+@pytest.mark.parametrize(
+    ("sparql", "rows"),
+    [
+        ("SELECT ?s ?v { ?s <a:p> ?o } GROUP BY ?s VALUES ?v { 1 }", "s1 t1"),
+        ("SELECT ?s (STR(?v) AS ?w) { ?s <a:p> ?o } GROUP BY ?s VALUES ?v { 1 }", "s1 t1"),
+        ("SELECT ?s (?o + 1 AS ?w) { ?s <a:p> ?o } GROUP BY ?s VALUES (?s ?o) { (<a:s> 6) (<a:u> 7) }", "s7"),
+        ("SELECT ?s { ?s <a:p> ?o } GROUP BY ?s ORDER BY (COUNT(*)*0) ?k VALUES (?s ?k) {(<a:s> 2) (<a:t> 1)}", "t s"),
+        ("SELECT ?s { ?s <a:p> ?o } GROUP BY ?s HAVING(?k > 0) VALUES (?s ?k) { (<a:s> 2) (<a:t> 1) }", ""),
+        ("CONSTRUCT { ?s <a:k> ?k } { ?s <a:p> ?o } VALUES (?s ?k) { (<a:s> 2) (<a:u> 1) }", "sk2"),
+        ("CONSTRUCT { ?k <a:k> ?s } { ?s <a:p> ?o } ORDER BY ?s LIMIT 1 VALUES ?k { <a:x> }", "xks"),
+        ("CONSTRUCT { ?k <a:k> <a:z> } { } VALUES (?k ?n) { (<a:x> 1) }", "xkz"),
+    ],
+)  # fmt: skip
+def test_the_last_values_are_joined_after_groups(sparql: str, rows: str) -> None:
+    """Before expressions, an order and a template have their variables (SPARQL 1.1, section 18.2.4.3)."""
+    found = jelly.query(b"<a:s> <a:p> 1 , 2 . <a:t> <a:p> 3 .", sparql, format="ttl")
+    terms = found if isinstance(found, Results) else ((each.s, each.p, each.o) for each in found)
+    assert ["".join(term.value[-1] for term in row) for row in terms] == rows.split()
+
+
 def test_solutions_have_no_blank_nodes_of_patterns() -> None:
     [(n,)] = jelly.query(b"<a:s> <a:p> 1 , 2 .", "SELECT (COUNT(DISTINCT *) AS ?n) { ?s <a:p> [] }", format="ttl")
     assert n.value == "1"
@@ -566,6 +643,21 @@ def test_order_of_equal_numbers():
     found = jelly.query(text.encode(), "SELECT ?s { ?s ?p ?o } ORDER BY ?o ?s", format="nt")
     assert [term.value for (term,) in found] == ["a:0", "a:1", "a:2", "a:3", "a:5", "a:6", "a:7", "a:8"]
 
+
+
+def test_order_of_triple_terms() -> None:
+    """They come after literals (SPARQL 1.2, section 15.1), and by their parts."""
+    terms = [
+        "<a:z>", "5", "'zzz'", "<<( _:c <a:z> <a:z> )>>", "<<( <a:a> <a:z> <a:z> )>>", "<<( <a:s> <a:o> 5 )>>",
+        "<<( <a:s> <a:p> <a:o> )>>", "<<( <a:s> <a:p> 2 )>>", "<<( <a:s> <a:p> 10 )>>", "<<( <a:s> <a:p> 'b' )>>",
+        "<<( <a:s> <a:p> <<( <a:s> <a:p> 3 )>> )>>",
+    ]  # fmt: skip
+    data = f"<a:i> <a:p> {', '.join(terms[::-1])} .".encode()
+    for order, expected in (("ASC", terms), ("DESC", terms[::-1])):
+        found = jelly.query(data, f"SELECT ?o {{ <a:i> <a:p> ?o }} ORDER BY {order}(?o)", format="ttl")
+        wanted = jelly.query(b"".join(b"<a:%d> <a:p> %s .\n" % (n, t.encode()) for n, t in enumerate(expected, 10)),
+                             "SELECT ?o { ?s <a:p> ?o } ORDER BY ?s", format="ttl")  # fmt: skip
+        assert [str(t).replace("_:b", "_:") for (t,) in found] == [str(t).replace("_:b", "_:") for (t,) in wanted]
 
 
 def test_order_of_what_is_no_value() -> None:

@@ -132,3 +132,17 @@ def test_expressions_of_iris_that_are_none(iri: str, base: str, more: list[jelly
     for call in ("STR(?s)", "COALESCE(STR(?s), 1)", "MAX(?s)", "STR(MIN(?s))", "CONCAT('', STR(?s))"):
         [(found,)] = jelly.query(data, f"{base}SELECT ({call} AS ?x) {{ ?s <a:p> ?o FILTER(isIRI(?s)) }}")
         assert found.value == iri
+
+
+@pytest.mark.parametrize("pattern", ["<a:d> ?d ; <a:u> ?u", "<a:u> ?u ; <a:d> ?d"])
+@pytest.mark.parametrize(
+    "expression", ["?d + ?u", "?u + ?d", "xsd:date(STR(?d)) + ?u", "?d - ?u + ?u + ?u", "?u + (?d - ?u + ?u)"]
+)
+def test_sums_of_dates_and_durations(pattern: str, expression: str) -> None:
+    """For pyoxigraph it depends on the names of the variables whether there is one."""
+    data = f'<a:s> <a:d> "2020-01-30"^^<{XSD}date> ; <a:u> "P3D"^^<{XSD}dayTimeDuration> .'.encode()
+    sparql = f"PREFIX xsd: <{XSD}> SELECT ({expression} AS ?x) {{ ?s {pattern} }}"
+    [(found,)] = jelly.query(data, sparql, format="ttl")
+    assert found == jelly.Literal("2020-02-02", datatype=f"{XSD}date")
+    [(wrong,)] = jelly.query(data, f"SELECT (?s + ?u AS ?x) {{ ?s {pattern} }}", format="ttl")
+    assert wrong is None

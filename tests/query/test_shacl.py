@@ -118,6 +118,34 @@ def test_shapes_that_say_little(shapes: str) -> None:
     assert (ours, found) == (conforms, results)
 
 
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        # A class of classes of the shapes graph.
+        ":Kind rdfs:subClassOf rdfs:Class . :C a :Kind, sh:NodeShape ; sh:property [ sh:path :q ; sh:minCount 1 ] .",
+        # A path that is a list and something else is the list.
+        ":s a sh:PropertyShape ; sh:targetNode :a ; sh:class :C ; sh:path [ rdf:first :p ; rdf:rest ( :q ) ; "
+        "sh:inversePath :p ] .",
+        # Values of one path that must not have the shape of those of another one.
+        ":s sh:targetNode :a ; sh:property [ sh:path ( :p :q :r ) ; sh:qualifiedValueShape [ sh:nodeKind sh:IRI ] ; "
+        "sh:qualifiedMinCount 1 ; sh:qualifiedValueShapesDisjoint true ] , [ sh:path :p ; sh:qualifiedMinCount 0 ; "
+        "sh:qualifiedValueShape [ sh:property [ sh:path :p ; sh:minCount 1 ] ] ] .",
+    ],
+)
+def test_shapes_that_reach_further(shapes: str) -> None:
+    data = "<x:a> <x:p> <x:b> ; <x:s> <x:b> ; a <x:C> . <x:b> <x:q> <x:c> . <x:c> <x:r> <x:d> . <x:d> <x:p> <x:a> ."
+    conforms, results, ours, found = both(data.encode(), shapes, format="ttl")
+    assert not conforms
+    assert (ours, found) == (conforms, results)
+
+
+def test_true_may_be_written_as_a_number() -> None:
+    """RDFLib writes it otherwise where it parses shapes; a Jelly file has what was written."""
+    text = PREFIXES + ':s sh:targetNode :a ; sh:closed "1"^^xsd:boolean ; sh:property [ sh:path :p ] .'
+    shapes = jelly.dumps(list(jelly.read(text.encode(), format="ttl")))
+    assert not jelly.rdflib.validate(b"<x:a> <x:q> <x:b> .", shapes, format="nt")[0]
+
+
 def test_what_can_be_read_once_is_refused() -> None:
     with pytest.raises(jelly.JellyArgumentError, match="several times"):
         jelly.rdflib.validate(iter([b"<x:a> <x:b> <x:c> ."]), b"", format="nt")

@@ -119,6 +119,9 @@ def test_queries() -> None:
     assert {*made.graph} == {(URIRef("a:o"), URIRef("a:of"), URIRef("a:s"))}
     graph.bind("a", "a:")
     assert len(graph.query("SELECT * { ?s a:p ?o }")) == 2
+    assert len(graph.query("SELECT * { ?s <p> ?o }", base="http://e/")) == 0
+    other = Graph(of(b"<http://e/s> <http://e/p> 1 .", "ttl"))
+    assert len(other.query("SELECT * { ?s <p> 1 }", base="http://e/x")) == 1
     # What `jelly.query` does not know RDFLib answers.
     found = graph.query("SELECT ?o { ?s <a:p> ?o }", initBindings={"s": URIRef("a:none")})
     assert len(found) == 0

@@ -162,8 +162,6 @@ class Algebra:
         return Table(_select(found, f"FROM {relations} WHERE {_all(conditions)}"), found.keys(), found.keys())
 
     def _Graph(self, part: Any) -> Table:
-        if self._graph:
-            raise Untranslated("GRAPH within GRAPH")
         before = self._source
         if isinstance(part.term, rdflib.Variable):
             self._source = _NAMED
@@ -178,7 +176,8 @@ class Algebra:
             self._source = f"({known})"
             made = self.table(part.p).where(f"EXISTS ({known})")
         self._source = before
-        return made
+        # In another GRAPH ?g its solutions are those of each graph.
+        return self._joined(self._unit(), made) if self._graph else made
 
     def _ToMultiSet(self, part: Any) -> Table:
         if isinstance(part.p, list):  # VALUES without rows
@@ -389,10 +388,12 @@ class Algebra:
         return a.select(a.cells() | {PLACE: f"row_number() OVER ({order})"})
 
     def _Slice(self, part: Any) -> Table:
-        if self._graph:
-            raise Untranslated("LIMIT within GRAPH ?g")
         length, start = (min(int(n), _MOST) for n in (_MOST if part.length is None else part.length, part.start or 0))
-        self._first[id(part.p.p if part.p.name == "Project" else part.p)] = length + start
+        if not self._graph:
+            self._first[id(part.p.p if part.p.name == "Project" else part.p)] = length + start
         a = self.table(part.p, True)
         order = f" ORDER BY {PLACE}" if PLACE in a.columns else ""
+        if self._graph:  # each graph has solutions of its own
+            place = f"row_number() OVER (PARTITION BY {GRAPH}{order})"
+            return a._replace(sql=f"FROM ({a.sql}) QUALIFY {place} BETWEEN {start + 1} AND {start + length}")
         return a._replace(sql=f"FROM ({a.sql}){order} LIMIT {length} OFFSET {start}")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec, module_from_spec
-from itertools import repeat
+from itertools import product, repeat
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any
@@ -40,7 +40,8 @@ _WORD = re.compile(r"<<|>>|[?$@^]?\w[\w:]*(?:[.-]+[\w:]+)*|[^\s\w]")
 _BEGINS, _ENDS = frozenset(("(", "[", "{", "<<")), frozenset((")", "]", "}", ">>"))
 _LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
 _EMPTY = re.compile(r"\bconstruct\s*\{\s*\}", re.I)
-_SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
+_SERVICE = re.compile("service", re.I)
+_IS_SERVICE = re.compile(r"(?<![\w?$:@-])service(?:silent)?\b", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
 # template for none.
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}", re.I)
@@ -51,6 +52,8 @@ WRITTEN, OF = ("STR", "DATATYPE", "LANG"), "\u00b7"
 # In a text that replaces others, and what begins a group of a regular expression.
 _REPLACED = re.compile(r"\\(?P<escaped>[\\$])|\$(?P<number>[0-9]+)")
 _GROUPS = re.compile(r"(?<!\\)(?:\\\\)*\((?!\?)")
+# Operands whose values are not known, and the characters of two that are added in both orders.
+_UNKNOWN, _SHORT = re.compile(r"[?(<]|[A-Z]+\("), 200
 # What has another value each time, or is no function of terms.
 _ALONE = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS"})
 _BETWEEN = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
@@ -141,9 +144,11 @@ _aggregates = _algebra.translateAggregates
 
 def _with_names(query: Any, group: Any) -> Any:
     """Translate the aggregates of a query. RDFLib looks in the group for the names of expressions, where others have
-    them."""
+    them, and for the variables of the last VALUES, which are joined later (SPARQL 1.1, section 18.2.4.3)."""
     made, names = _aggregates(query, group)
-    known = {each.evar for each in query.projection or ()}
+    joined = {*query.valuesClause.var} if query.valuesClause else set()
+    names = [each for each in names if each[1] not in joined or each[1] in (group.expr or ())]
+    known = {each.evar for each in query.projection or ()} | joined
     own = {each.res: each.vars for each in made.A if each.name == "Aggregate_Sample" and each.vars in known}
 
     def named(part: Any) -> Any:
@@ -191,8 +196,7 @@ def parsed(sparql: str) -> Any:
 def _parsed(sparql: str) -> Any:
     text = _TEXTS.sub(lambda found: found[0] if found[0].startswith("\\") else " x ", sparql)
     _refuse_large(text)
-    if _SERVICE.search(text):
-        raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")
+    _refuse_service(sparql, text)
     variables, broken = _variables(sparql)
     algebra = None if _UNSURE.search(text) or _ESCAPES.search(sparql) else _translated(sparql, text, variables)
     if broken is not None:
@@ -221,8 +225,10 @@ def _translated(sparql: str, text: str, variables: list[Any] | None) -> Any:
     if is_lost or (algebra.name == "ConstructQuery" and not algebra.template and _EMPTY.search(text)):
         return None
     algebra.base = query.prologue.base or None
-    if variables is not None and algebra.name == "SelectQuery":
-        # RDFLib has those of SELECT * in no order, and without those that are in the last VALUES alone.
+    # RDFLib has the variables of SELECT * in no order, and for it and for a template lacks those of the last VALUES.
+    if algebra.name == "ConstructQuery" and algebra.template:
+        variables = [term for triple in algebra.template for term in triple if isinstance(term, rdflib.Variable)]
+    if variables is not None and (algebra.name == "SelectQuery" or algebra.template):
         algebra.PV = next(part for part in walk(algebra.p) if part.name == "Project").PV = variables
     return algebra
 
@@ -246,6 +252,26 @@ def _refuse_large(text: str) -> None:
     ):  # fmt: skip
         if n > most:
             raise JellyLimitError(f"the query has more than {most} {what}: ask it in parts")
+
+
+def _refuse_service(sparql: str, text: str) -> None:
+    """Refuse SERVICE, of which a query without texts and IRIs may have the letters elsewhere, too.
+
+    pyoxigraph, which would ask the other server, knows the word also where a name or a number touches it, as in
+    ``SERVICE:a {}``. So the query must be one with other letters in its place: then they are parts of names and texts.
+    """
+    if _SERVICE.search(sparql) is None:
+        return
+    known = sparql.lower()
+    others = ("".join(letters) for letters in product("qxz", repeat=len("service")))
+    try:
+        _variables(_SERVICE.sub(next(word for word in others if word not in known), sparql))
+    except (JellySyntaxError, StopIteration) as error:
+        if _IS_SERVICE.search(text) or isinstance(error, StopIteration):
+            raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there") from None
+        raise
+    except JellyUnsupportedError:  # such as a function that nobody knows
+        return
 
 
 def _is_ungrouped(part: Any) -> bool:
@@ -345,6 +371,16 @@ def _of_regex(replacement: Any, pattern: Any, flags: Any) -> Any:
     return _Literal(_REPLACED.sub(part, replacement), replacement.language, replacement.datatype)
 
 
+def _sum(first: str, second: str) -> str:
+    """The text of a sum. pyoxigraph orders its operands, and has a sum of a date and a duration in one order only."""
+    if len(first) + len(second) > _SHORT or not (_UNKNOWN.match(first) and _UNKNOWN.match(second)):
+        return f"{first} + {second}"
+    # It does not order those of a difference: b - b - b is minus b, of the same type.
+    first = f"({first})"
+    either = [f"{a} - ({b} - {b} - {b})" for a, b in ((first, second), (second, first))]
+    return f"COALESCE({', '.join([f'{first} + {second}', *either])})"
+
+
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes.
 
@@ -365,8 +401,10 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
         operators, others = expression.op or repeat(_BETWEEN[kind]), expression.other
         if kind == "RelationalExpression":
             operators, others = [operators], [others]
-        more = [f"{operator} {text(other)}" for operator, other in zip(operators, others, strict=False)]
-        return f"({' '.join([text(expression.expr), *more])})"
+        made = text(expression.expr)
+        for operator, other in zip(operators, map(text, others), strict=False):
+            made = _sum(made, other) if operator == "+" else f"{made} {operator} {other}"
+        return f"({made})"
     if kind in _SIGNS:
         return f"({_SIGNS[kind]} {text(expression.expr)})"
     function = text(expression.iri) if kind == "Function" else kind.removeprefix("Builtin_").upper()

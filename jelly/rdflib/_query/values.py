@@ -289,7 +289,8 @@ class Numbers:
         return [term for (term,) in self.batch(("term",), np.array(numbers, np.int32)[:, None])]
 
     def order(self, rows: list[Row]) -> list[Any]:
-        """The texts by which terms are ordered: unbound, blank nodes, IRIs, numbers, dates and booleans, others."""
+        """The texts by which terms are ordered: unbound, blank nodes, IRIs, numbers, dates and booleans, other
+        literals, triple terms by their parts."""
         numbers = [-1 if id is None else id for (id,) in rows]
         return [None if term is None else _key(term) for term in self._terms(numbers)]
 
@@ -327,7 +328,9 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _key(term: Any) -> str:
-    rank, text = 4, str(term.value) if not isinstance(term, QuotedTriple) else str(term)
+    if isinstance(term, QuotedTriple):
+        return "5" + "\1".join(map(_key, (term.s, term.p, term.o)))
+    rank, text = 4, str(term.value)
     if isinstance(term, BlankNode):
         rank = 0
     elif isinstance(term, IRI):
