@@ -157,7 +157,7 @@ pipeline: $(VENV)/ready $(VENV)/lakehouse/ready
 # this directory, with the normal build, before it. --capture=sys: a report of the sanitizers goes to the real stderr.
 ifeq ($(shell uname -s),Linux)
 sanitize: $(VENV)/ready $(SANITIZED)/ready
-	env PYTHONPATH="$(SANITIZED)" PYTHONMALLOC=malloc JELLY_SAMPLE=$(if $(JELLY_LONG),1,2) \
+	env PYTHONPATH="$(SANITIZED)" PYTHONMALLOC=malloc JELLY_SAMPLE=$(if $(JELLY_LONG),1,3) \
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(BIN)/pytest -p no:cacheprovider --capture=sys tests/hostile tests/core
@@ -267,15 +267,16 @@ $(VENV)/spark-%/ready: $(VENV)/pip pyproject.toml
 	$(PIP) --python $(@D)/bin/python install --quiet --group spark pyspark==$*
 	touch $@
 
-# All of the package, not the core alone: the copy must not mix with the modules beside the sources.
-$(SANITIZED)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
+# All of the package, not the core alone: the copy must not mix with the modules beside the sources. From the C that Cython
+# has made for the normal build, with the Cython of that.
+$(SANITIZED)/ready: $(BUILD_INPUTS) $(shell find jelly -name '*.py') | $(VENV)/ready
 	rm -rf $(SANITIZED) build/sanitize
-	CC="$(CC)" JELLY_SANITIZE=1 $(PIP) install --quiet --no-deps --target $(SANITIZED) .
+	CC="$(CC)" JELLY_SANITIZE=1 $(PIP) install --quiet --no-deps --no-build-isolation --target $(SANITIZED) .
 	touch $@
 
-$(THREADS)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
+$(THREADS)/ready: $(BUILD_INPUTS) $(shell find jelly -name '*.py') | $(VENV)/ready
 	rm -rf $(THREADS) build/sanitize-threads
-	CC="$(CC)" JELLY_SANITIZE=threads $(PIP) install --quiet --no-deps --target $(THREADS) .
+	CC="$(CC)" JELLY_SANITIZE=threads $(PIP) install --quiet --no-deps --no-build-isolation --target $(THREADS) .
 	touch $@
 
 clean:

@@ -23,6 +23,8 @@ from typing import IO, Any
 import pytest
 
 TESTS = Path(__file__).resolve().parent.parent
+# On the path of Python: this tree's jelly, and what daemons of workers import before they fork, see there.
+PRELOADED = [str(TESTS.parent), str(TESTS / "spark" / "preloaded")]
 DEPLOY = "org.apache.spark.deploy"
 START = 300  # seconds that the cluster may take to start
 DRIVER = 900  # seconds that a driver may run: it takes a minute on its own, and others may take all cores
@@ -84,7 +86,9 @@ def environment() -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
         # These processes live for seconds: compiling well would cost more than it gains.
-        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # Nor need the code of Spark be verified.
+        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions "
+        "-XX:-BytecodeVerificationRemote",
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": here,
     }
