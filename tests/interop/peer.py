@@ -45,11 +45,13 @@ class Peer:
     """The running program. An error of its own is a RuntimeError here."""
 
     LIBRARIES = JAR.parent / "lib"
+    # It lives for a minute: compiling well would cost more than it gains.
+    JAVA = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
     def __init__(self) -> None:
         build()
         self._process = subprocess.Popen(
-            ["java", "-cp", os.pathsep.join([str(JAR), str(self.LIBRARIES / "*")]), "jelly.interop.Peer", "-"],
+            [*self.JAVA, "-cp", os.pathsep.join([str(JAR), str(self.LIBRARIES / "*")]), "jelly.interop.Peer", "-"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
