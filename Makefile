@@ -17,12 +17,14 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 IN_THREADS := tests/threads tests/pipeline/test_same_bytes.py tests/seekable/test_seek.py \
     $(foreach name,jelly/test_decode jelly/test_encode algebra/test_algebra jena/test_binary ntriples/test_text,tests/core/$(name).py)
 SPARK := tests/spark
-# They follow those of Spark, so that both lanes take about as long.
+# They wait for servers, and servers for them.
+WAITING := tests/grpc tests/kafka
+# They follow those, so that the lanes take about as long.
 BESIDE := tests/hostile tests/house
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest pytest-rest pytest-spark pytest-beside connect under-load lakehouse spark-versions oldest \
+.PHONY: build demo test pytest pytest-rest pytest-spark pytest-waiting pytest-beside connect under-load lakehouse spark-versions oldest \
     newest pipeline wheel sbom sanitize fuzz soak docs sanitize-threads types api coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
@@ -38,20 +40,23 @@ demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
 export PYTHONHASHSEED ?= $(if $(JELLY_LONG),random,0)
 PARTS := $(PYTHON) tests/support/parts.py
 
-# In two lanes of about the same length, which hold a core each. Wheel and sanitize both build from this tree: sanitize has
-# done so long before wheel begins.
+# In two lanes of about the same length, which hold a core each, and a third one that takes what they leave. Wheel and
+# sanitize both build from this tree: sanitize has done so long before wheel begins.
 test: $(VENV)/ready
-	@$(PARTS) "$(MAKE) sanitize; $(MAKE) pytest-rest" \
-	    "$(MAKE) pytest-spark; $(MAKE) pytest-beside; $(if $(JELLY_LONG),$(MAKE) connect; )$(MAKE) lakehouse; $(MAKE) wheel"
+	@$(PARTS) "$(MAKE) sanitize; $(MAKE) pytest-rest" "$(MAKE) pytest-waiting; $(MAKE) pytest-beside" \
+	    "$(MAKE) pytest-spark; $(if $(JELLY_LONG),$(MAKE) connect; )$(MAKE) lakehouse; $(MAKE) wheel"
 
 pytest: $(VENV)/ready
-	@$(PARTS) "$(MAKE) pytest-rest" "$(MAKE) pytest-spark; $(MAKE) pytest-beside"
+	@$(PARTS) "$(MAKE) pytest-rest" "$(MAKE) pytest-waiting; $(MAKE) pytest-beside" "$(MAKE) pytest-spark"
 
 pytest-rest: $(VENV)/ready
-	$(BIN)/pytest tests $(addprefix --ignore=,$(SPARK) $(BESIDE))
+	$(BIN)/pytest tests $(addprefix --ignore=,$(SPARK) $(WAITING) $(BESIDE))
 
 pytest-spark: $(VENV)/ready
 	$(BIN)/pytest $(SPARK)
+
+pytest-waiting: $(VENV)/ready
+	$(BIN)/pytest $(WAITING)
 
 pytest-beside: $(VENV)/ready
 	$(BIN)/pytest $(BESIDE)
