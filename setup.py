@@ -211,8 +211,8 @@ class Build(build_ext):
 
     def build_extensions(self):
         paths = [path for library in self.extensions for path in library.sources]
-        # Cython needs a second to find out that nothing changed, and misses "from package cimport module". What it makes
-        # for the sanitizers is what it makes for a release.
+        # Cython needs a second to find out that nothing changed, and misses "from package cimport module". For the
+        # sanitizers it would make what it makes for a release.
         old = [path for path in paths if self.force and (TRACE or not SANITIZE) or not current(path)]
         cores = os.cpu_count() or 1
         if old:
