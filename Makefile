@@ -36,6 +36,8 @@ demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
 	@$(BIN)/python -I bench/demo.py
 	$(if $(wildcard $(VENV)/ready),,@echo "Compiled quickly, with -O1: what 'make build' or pip compile is about a fifth faster.")
 
+# Most of what pip would compile in an environment is never imported, and the rest is compiled when it is.
+export PIP_NO_COMPILE ?= 1
 # The tests draw the same everywhere, and in the long form another each time.
 export PYTHONHASHSEED ?= $(if $(JELLY_LONG),random,0)
 PARTS := $(PYTHON) tests/support/parts.py
@@ -81,8 +83,6 @@ else
 REPAIR = mkdir $(WHEEL)/repaired && cp $(WHEEL)/dist/*.whl $(WHEEL)/repaired
 endif
 wheel: export SOURCE_DATE_EPOCH = 315532800
-# Environments that are used once: most of what pip would compile there is never imported.
-wheel: export PIP_NO_COMPILE = 1
 wheel: $(VENV)/ready
 	rm -rf $(WHEEL)
 	$(PIP) install --quiet --group wheel
