@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from interop.peer import QUICK
 
 TESTS = Path(__file__).resolve().parent.parent
 # On the path of Python: this tree's jelly, and what daemons of workers import before they fork, see there.
@@ -85,10 +86,7 @@ def environment() -> dict[str, str]:
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
-        # These processes live for seconds: compiling well would cost more than it gains.
-        # Nor need the code of Spark be verified.
-        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions "
-        "-XX:-BytecodeVerificationRemote",
+        "JAVA_TOOL_OPTIONS": " ".join(QUICK),
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": here,
     }

@@ -11,14 +11,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from interop.peer import OFFLINE, Unavailable
+from interop.peer import OFFLINE, QUICK, Unavailable
 
 PROJECT = Path(__file__).resolve().parents[1] / "kafka" / "broker"
 LIB = PROJECT / "target" / "lib"
 # Seconds until it must answer, and tries with other ports if one of them was taken meanwhile.
 START, TRIES = 240, 3
-JAVA = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions",
-        "-XX:-BytecodeVerificationRemote"]  # fmt: skip
+JAVA = ["-Xmx256m", *QUICK]
 
 PROPERTIES = """
 process.roles=broker,controller
