@@ -17,12 +17,14 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 IN_THREADS := tests/threads tests/pipeline/test_same_bytes.py tests/seekable/test_seek.py \
     $(foreach name,jelly/test_decode jelly/test_encode algebra/test_algebra jena/test_binary ntriples/test_text,tests/core/$(name).py)
 SPARK := tests/spark
-# They follow those of Spark, so that both lanes take about as long.
+# They wait for servers, and servers for them.
+WAITING := tests/grpc tests/kafka
+# They follow those, so that the lanes take about as long.
 BESIDE := tests/hostile tests/house
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest pytest-rest pytest-spark pytest-beside connect under-load lakehouse spark-versions oldest \
+.PHONY: build demo test pytest pytest-rest pytest-spark pytest-waiting pytest-beside connect under-load lakehouse spark-versions oldest \
     newest pipeline wheel sbom sanitize fuzz soak docs sanitize-threads types api coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
@@ -34,24 +36,29 @@ demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
 	@$(BIN)/python -I bench/demo.py
 	$(if $(wildcard $(VENV)/ready),,@echo "Compiled quickly, with -O1: what 'make build' or pip compile is about a fifth faster.")
 
+# Most of what pip would compile in an environment is never imported, and the rest is compiled when it is.
+export PIP_NO_COMPILE ?= 1
 # The tests draw the same everywhere, and in the long form another each time.
 export PYTHONHASHSEED ?= $(if $(JELLY_LONG),random,0)
 PARTS := $(PYTHON) tests/support/parts.py
 
-# In two lanes of about the same length, which hold a core each. Wheel and sanitize both build from this tree: sanitize has
-# done so long before wheel begins.
+# In two lanes of about the same length, which hold a core each, and a third one that takes what they leave. Wheel and
+# sanitize both build from this tree: sanitize has done so long before wheel begins.
 test: $(VENV)/ready
-	@$(PARTS) "$(MAKE) sanitize; $(MAKE) pytest-rest" \
-	    "$(MAKE) pytest-spark; $(MAKE) pytest-beside; $(if $(JELLY_LONG),$(MAKE) connect; )$(MAKE) lakehouse; $(MAKE) wheel"
+	@$(PARTS) "$(MAKE) sanitize; $(MAKE) pytest-rest" "$(MAKE) pytest-waiting; $(MAKE) pytest-beside" \
+	    "$(MAKE) pytest-spark; $(if $(JELLY_LONG),$(MAKE) connect; )$(MAKE) lakehouse; $(MAKE) wheel"
 
 pytest: $(VENV)/ready
-	@$(PARTS) "$(MAKE) pytest-rest" "$(MAKE) pytest-spark; $(MAKE) pytest-beside"
+	@$(PARTS) "$(MAKE) pytest-rest" "$(MAKE) pytest-waiting; $(MAKE) pytest-beside" "$(MAKE) pytest-spark"
 
 pytest-rest: $(VENV)/ready
-	$(BIN)/pytest tests $(addprefix --ignore=,$(SPARK) $(BESIDE))
+	$(BIN)/pytest tests $(addprefix --ignore=,$(SPARK) $(WAITING) $(BESIDE))
 
 pytest-spark: $(VENV)/ready
 	$(BIN)/pytest $(SPARK)
+
+pytest-waiting: $(VENV)/ready
+	$(BIN)/pytest $(WAITING)
 
 pytest-beside: $(VENV)/ready
 	$(BIN)/pytest $(BESIDE)
@@ -76,8 +83,6 @@ else
 REPAIR = mkdir $(WHEEL)/repaired && cp $(WHEEL)/dist/*.whl $(WHEEL)/repaired
 endif
 wheel: export SOURCE_DATE_EPOCH = 315532800
-# Environments that are used once: most of what pip would compile there is never imported.
-wheel: export PIP_NO_COMPILE = 1
 wheel: $(VENV)/ready
 	rm -rf $(WHEEL)
 	$(PIP) install --quiet --group wheel
@@ -157,7 +162,7 @@ pipeline: $(VENV)/ready $(VENV)/lakehouse/ready
 # this directory, with the normal build, before it. --capture=sys: a report of the sanitizers goes to the real stderr.
 ifeq ($(shell uname -s),Linux)
 sanitize: $(VENV)/ready $(SANITIZED)/ready
-	env PYTHONPATH="$(SANITIZED)" PYTHONMALLOC=malloc JELLY_SAMPLE=$(if $(JELLY_LONG),1,2) \
+	env PYTHONPATH="$(SANITIZED)" PYTHONMALLOC=malloc JELLY_SAMPLE=$(if $(JELLY_LONG),1,3) \
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(BIN)/pytest -p no:cacheprovider --capture=sys tests/hostile tests/core
@@ -267,15 +272,16 @@ $(VENV)/spark-%/ready: $(VENV)/pip pyproject.toml
 	$(PIP) --python $(@D)/bin/python install --quiet --group spark pyspark==$*
 	touch $@
 
-# All of the package, not the core alone: the copy must not mix with the modules beside the sources.
-$(SANITIZED)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
+# All of the package, not the core alone: the copy must not mix with the modules beside the sources. From the C that Cython
+# has made for the normal build, with the Cython of that.
+$(SANITIZED)/ready: $(BUILD_INPUTS) $(shell find jelly -name '*.py') | $(VENV)/ready
 	rm -rf $(SANITIZED) build/sanitize
-	CC="$(CC)" JELLY_SANITIZE=1 $(PIP) install --quiet --no-deps --target $(SANITIZED) .
+	CC="$(CC)" JELLY_SANITIZE=1 $(PIP) install --quiet --no-deps --no-build-isolation --target $(SANITIZED) .
 	touch $@
 
-$(THREADS)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
+$(THREADS)/ready: $(BUILD_INPUTS) $(shell find jelly -name '*.py') | $(VENV)/ready
 	rm -rf $(THREADS) build/sanitize-threads
-	CC="$(CC)" JELLY_SANITIZE=threads $(PIP) install --quiet --no-deps --target $(THREADS) .
+	CC="$(CC)" JELLY_SANITIZE=threads $(PIP) install --quiet --no-deps --no-build-isolation --target $(THREADS) .
 	touch $@
 
 clean:

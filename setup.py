@@ -57,7 +57,8 @@ if WINDOWS:
 else:
     # Cython leaves helpers behind that a module does not use.
     compile_args = ["-Wall", "-Wno-unused-function", "-fvisibility=hidden"]
-    compile_args += ["-O0", "-g"] if DEBUG else ["-O1", "-g"] if SANITIZE else ["-O1" if QUICK else "-O3", "-g0"]
+    # A report of the sanitizers has the names and lines of its stacks: -g1.
+    compile_args += ["-O0", "-g"] if DEBUG else ["-O1", "-g1"] if SANITIZE else ["-O1" if QUICK else "-O3", "-g0"]
 if DEBUG:
     undefine += ["NDEBUG"]
 if TRACE:
@@ -210,8 +211,9 @@ class Build(build_ext):
 
     def build_extensions(self):
         paths = [path for library in self.extensions for path in library.sources]
-        # Cython needs a second to find out that nothing changed, and misses "from package cimport module".
-        old = [path for path in paths if self.force or not current(path)]
+        # Cython needs a second to find out that nothing changed, and misses "from package cimport module". For the
+        # sanitizers it would make what it makes for a release.
+        old = [path for path in paths if self.force and (TRACE or not SANITIZE) or not current(path)]
         cores = os.cpu_count() or 1
         if old:
             from Cython.Build import cythonize

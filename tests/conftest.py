@@ -23,7 +23,7 @@ def pytest_configure() -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    # 100 times as many examples may take hours.
+    # 10,000 examples may take hours.
     if LONG and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         item.add_marker(pytest.mark.timeout(0))
 

@@ -11,6 +11,10 @@ from types import TracebackType
 
 PROJECT = Path(__file__).parent / "jvm"
 JAR = PROJECT / "target" / "peer.jar"
+# For Java that lives for seconds or a few minutes: compiling well would cost more than it gains, nor need the code be
+# verified, nor the space of its classes be collected while they are loaded.
+QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:MetaspaceSize=256m",
+         "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]  # fmt: skip
 
 # What Maven says where the network is the trouble.
 OFFLINE = re.compile(
@@ -49,7 +53,7 @@ class Peer:
     def __init__(self) -> None:
         build()
         self._process = subprocess.Popen(
-            ["java", "-cp", os.pathsep.join([str(JAR), str(self.LIBRARIES / "*")]), "jelly.interop.Peer", "-"],
+            ["java", *QUICK, "-cp", os.pathsep.join([str(JAR), str(self.LIBRARIES / "*")]), "jelly.interop.Peer", "-"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",

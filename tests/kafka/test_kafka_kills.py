@@ -131,7 +131,7 @@ class Load:
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     try:
-        running = KafkaBroker(tmp_path_factory.mktemp("killed"))
+        running = KafkaBroker(tmp_path_factory.mktemp("killed"), session=3)
     except Unavailable as reason:
         pytest.skip(str(reason))
     yield running

@@ -17,7 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spark"))
 
-from cluster import environment, forgive_spark, session
+from cluster import PRELOADED, environment, forgive_spark, session
 from jars import need_jars
 
 # On Python 3.10 the main run has no PySpark.
@@ -39,6 +39,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     jars = need_jars()
     wanted = ("JAVA_TOOL_OPTIONS", "SPARK_LOCAL_IP", "PYSPARK_PYTHON", "PYTHONPATH")
     os.environ |= {name: environment()[name] for name in wanted}
+    os.environ["PYTHONPATH"] = os.pathsep.join([*PRELOADED, os.environ["PYTHONPATH"]])
     conf = {
         # Not spark.jars, which copies them for each session.
         "spark.driver.extraClassPath": jars,

@@ -21,8 +21,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from interop.peer import QUICK
 
 TESTS = Path(__file__).resolve().parent.parent
+# On the path of Python: this tree's jelly, and what daemons of workers import before they fork, see there.
+PRELOADED = [str(TESTS.parent), str(TESTS / "spark" / "preloaded")]
 DEPLOY = "org.apache.spark.deploy"
 START = 300  # seconds that the cluster may take to start
 DRIVER = 900  # seconds that a driver may run: it takes a minute on its own, and others may take all cores
@@ -83,8 +86,7 @@ def environment() -> dict[str, str]:
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
-        # These processes live for seconds: compiling well would cost more than it gains.
-        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "JAVA_TOOL_OPTIONS": " ".join(QUICK),
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": here,
     }

@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from cluster import environment, forgive_spark, need_spark
+from cluster import PRELOADED, environment, forgive_spark, need_spark
 from object_store import Proxy, s3_server, storage_of
 from sessions import REMOTE
 
@@ -43,8 +43,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     # Workers of Python import the package from where the tests do.
-    root = str(Path(__file__).resolve().parent.parent.parent)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*PRELOADED, os.environ.get("PYTHONPATH")]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what PySpark says of pandas
         from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""How much the tests leave to chance: the same in every normal run, 100 times as much and anew with JELLY_LONG=1."""
+"""How much the tests leave to chance: 60 examples, the same in every normal run; with JELLY_LONG=1 10,000 others."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis.internal.conjecture import providers
 
 LONG = bool(os.environ.get("JELLY_LONG"))
 SANITIZED = any(name in os.environ.get("LD_PRELOAD", "") for name in ("libasan", "libtsan"))
-# The sanitizers make everything slower; fewer examples keep that run short.
-COUNT = (20 if SANITIZED else 100) * (100 if LONG else 1)
+# Their number is what takes the time of a normal run. The sanitizers make everything slower.
+COUNT = (20 if SANITIZED else 100 if LONG else 60) * (100 if LONG else 1)
 
 
 # One profile for all tests. A slow machine is no failure.
@@ -30,7 +30,7 @@ if not LONG:
 
 
 def examples(count: int, *allowed: HealthCheck) -> settings:
-    """A decorator: `count` examples where the profile has 100."""
+    """A decorator: `count` examples where 100 would be as many as the profile has."""
     return settings(
         max_examples=max(count * settings.default.max_examples // 100, 1),
         suppress_health_check=[*settings.default.suppress_health_check, *allowed],

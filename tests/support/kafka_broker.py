@@ -11,13 +11,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from interop.peer import OFFLINE, Unavailable
+from interop.peer import OFFLINE, QUICK, Unavailable
 
 PROJECT = Path(__file__).resolve().parents[1] / "kafka" / "broker"
 LIB = PROJECT / "target" / "lib"
 # Seconds until it must answer, and tries with other ports if one of them was taken meanwhile.
 START, TRIES = 240, 3
-JAVA = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+JAVA = ["-Xmx256m", *QUICK]
 
 PROPERTIES = """
 process.roles=broker,controller
@@ -35,6 +35,8 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
 group.initial.rebalance.delay.ms=0
 log.cleaner.dedupe.buffer.size=2097152
+broker.session.timeout.ms={session}
+broker.heartbeat.interval.ms=500
 """
 
 
@@ -59,11 +61,14 @@ def fetch() -> None:
 
 
 class KafkaBroker:
-    """A running broker, at ``address``. Topics are created when they are first used."""
+    """A running broker, at ``address``. Topics are created when they are first used.
 
-    def __init__(self, folder: Path) -> None:
+    After `close` it does not start again before Kafka takes the one before for dead: after ``session`` seconds.
+    """
+
+    def __init__(self, folder: Path, session: int = 9) -> None:
         fetch()
-        self._folder = folder
+        self._session = session
         for attempt in range(TRIES):
             try:
                 self._start(folder / str(attempt))
@@ -80,7 +85,8 @@ class KafkaBroker:
             port, controller = one.getsockname()[1], two.getsockname()[1]
         self.address = f"127.0.0.1:{port}"
         properties = folder / "server.properties"
-        properties.write_text(PROPERTIES.format(port=port, controller=controller, data=folder / "data"))
+        settings = {"port": port, "controller": controller, "data": folder / "data", "session": self._session * 1000}
+        properties.write_text(PROPERTIES.format(**settings))
         java = ["java", *JAVA, "-cp", str(LIB / "*")]
         done = subprocess.run(
             [*java, "kafka.tools.StorageTool", "format", "-t", "A" * 22, "-c", str(properties)],

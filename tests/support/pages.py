@@ -25,6 +25,7 @@ _FENCE = re.compile(r"^( *)```(\w*)([^\n]*)\n(.*?)^\1```$", re.M | re.S)
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # What a shell does, and not the command alone.
 _SHELL = set("|<>$;&*?#()`")
+_QUOTED = re.compile(r"'[^']*'")
 
 
 class Block(NamedTuple):
@@ -110,7 +111,7 @@ def _commands(text: str, where: str) -> Iterator[str]:
         expected = int(note.removeprefix("exit code ")) if note.startswith("exit code ") else 0
         if not command.strip() or command.startswith("#"):
             continue
-        if command.startswith("jelly ") and not _SHELL & set(command):
+        if command.startswith("jelly ") and not _SHELL & set(_QUOTED.sub("", command)):
             status, out, err = _in_process(shlex.split(command)[1:])
         else:
             done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, env=environment(), text=True)

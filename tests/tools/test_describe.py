@@ -73,7 +73,7 @@ QUERIES: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 Figures = dict[tuple[str, ...], tuple[int, ...]]
 # Statements of each file: pyoxigraph needs 18 seconds for all queries of the largest one.
-ROWS = None if LONG else 20_000
+ROWS = None if LONG else 10_000
 
 
 def by_sparql(quads: list[Any]) -> Figures:
