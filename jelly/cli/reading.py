@@ -20,7 +20,7 @@ from jelly._formats.registry import JELLY, MESSAGE_READING, Content, Format, hav
 from jelly._options.keywords import READ
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.inputs import ACCEPT
-from jelly._streams.widening import late_error
+from jelly._streams.outputs import late_error
 from jelly.cli.common import is_terminal, wanted_form
 from jelly.cli.options import ALLOWED, JELLY_TEXT, Given
 from jelly.errors import LateError

@@ -259,7 +259,7 @@ class PatchSettings(Settings):
         """The record batches of a file, with ``columns``."""
         path = part.file.path
         wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]
-        from jelly.patch._arrow import read_arrow  # most tasks read no patches
+        from jelly.patch._convert import read_arrow  # most tasks read no patches
 
         row = 0
         with noted(path, errors), self.reading.open(path) as opened:

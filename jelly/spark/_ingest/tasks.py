@@ -29,8 +29,7 @@ from uuid import uuid4
 from jelly._formats.arrow_tables import compute, pa, parquet, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._options.layouts import Layout, find_layout
-from jelly._streams.output_options import is_columns
-from jelly._streams.widening import ALL_FIELDS
+from jelly._streams.outputs import ALL_FIELDS, is_columns
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._ingest.buckets import SCRATCH, Step, Tables, tables_in_runs
