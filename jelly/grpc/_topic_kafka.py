@@ -25,7 +25,7 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._streams.frames import FrameEncoder
 from jelly._streams.outputs import output_options
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, JellyServiceError
-from jelly.grpc._framing import check_whole
+from jelly.grpc._protocol import check_whole
 from jelly.grpc._topic import Deleted, Missed, Part, Reading, Topic, served
 from jelly.kafka._confluent import (
     AdminClient,
