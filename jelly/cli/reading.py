@@ -68,7 +68,7 @@ def inputs(
         return [(file, reading) for file in each]
     if format is None and any(map(is_web, each)):
         return [(file, reading) for file in each]
-    formats = [find(format, file, content) for file in each]
+    formats = [find(format, file, content=content) for file in each]
     title = formats[0].title + " results" * (content is Content.RESULTS) if len(each) == 1 else "any of these files"
     check_options(reading, [*(one.reading for one in formats), *others], title, content)
     return [
