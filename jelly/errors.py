@@ -82,7 +82,6 @@ class JellyError(Exception):
         message: int | None = None,
         column: int | None = None,
     ) -> None:
-        self.reason = reason
         self.frame = frame
         self.row = row
         self.offset = offset
@@ -91,6 +90,15 @@ class JellyError(Exception):
         self.message = message
         self.column = column
         super().__init__(reason)
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, without the location."""
+        return str(self.args[0])
+
+    @reason.setter
+    def reason(self, reason: str) -> None:
+        self.args = (reason,)
 
     def __str__(self) -> str:
         place = where(self, "message", *PLACES)

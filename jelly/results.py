@@ -45,9 +45,8 @@ from jelly._options.result_options import ResultOptions, ResultStreamType
 from jelly._options.settings import checked
 from jelly._public import name_public
 from jelly._streams.inputs import ItemReader
-from jelly._streams.outputs import ItemWriter
+from jelly._streams.outputs import ItemWriter, changed
 from jelly._streams.reader import Reader as StatementReader
-from jelly._streams.widening import changed
 from jelly._streams.writer import Writer as StatementWriter
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyUnsupportedError
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jelly._bytes.compression import COMPRESSIONS, TEXT
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
+    from typing_extensions import Self, TypeIs
 
 _WEB = re.compile("https?://[^/?#]+", re.I)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
@@ -40,6 +40,16 @@ def is_text(place: Any) -> bool:
     (True, False)
     """
     return isinstance(place, AsText) or split_suffix(name_of(place))[1] == TEXT
+
+
+class Closing:
+    """Base of classes that are closed at the end of a ``with`` block."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self: Any, kind: object, *error: object) -> None:
+        self.close()
 
 
 class Named:

@@ -120,6 +120,14 @@ def to_disk(handle: int) -> None:
         os.fsync(handle)
 
 
+def write_to_disk(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file that is on the disk then."""
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        to_disk(file.fileno())
+
+
 def names_to_disk(folder: str | os.PathLike[str]) -> None:
     """Write the entries of a folder to the disk, where that can be done."""
     if hasattr(os, "O_DIRECTORY"):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 from jelly._bytes.compression import zstandard
 from jelly._bytes.names import (
     AsText,
+    Closing,
     Named,
     descriptor_of,
     is_open_file,
@@ -38,11 +39,8 @@ Entered = TypeVar("Entered")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class _Whole:
+class _Whole(Closing):
     """Base of classes whose ``with`` block ends with `close`, or after an error with `abort`."""
-
-    def __enter__(self: Entered) -> Entered:
-        return self
 
     def __exit__(self: Any, kind: object, *error: object) -> None:
         if kind is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from jelly._bytes.compression import COMPRESSIONS, TEXT, suffix_of, unpacked, unpacking
 from jelly._bytes.names import (
+    Closing,
     Named,
     is_open_file,
     is_path,
@@ -34,7 +35,6 @@ CHUNK = 1 << 20
 # Bytes read, total bytes (None if unknown), and statements or rows so far.
 Progress = Callable[[int, "int | None", int], object]
 
-Entered = TypeVar("Entered")
 Rows = TypeVar("Rows", bound=Sized)
 
 # Maximum decompressed bytes of any input, and additional bytes for each of its bytes: 1 KB of bz2 can expand to a
@@ -329,13 +329,10 @@ class Source:
             raise memory_error(error, source=self.name or None) from None
 
 
-class SourceReader:
+class SourceReader(Closing):
     """Base of classes that read a ``source`` and close it."""
 
     source: Source
-
-    def __enter__(self: Entered) -> Entered:
-        return self
 
     def __exit__(self, *exc: object) -> None:
         self.source.close()

@@ -43,9 +43,8 @@ from jelly._formats.native import StreamEncoder
 from jelly._formats.registry import JELLY, READING, VERSIONS, find
 from jelly._options.options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.output_options import output_options
+from jelly._streams.outputs import ALL_FIELDS, changed, missing, output_options
 from jelly._streams.reader import Reader
-from jelly._streams.widening import ALL_FIELDS, changed, missing
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyUnsupportedError
 

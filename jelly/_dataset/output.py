@@ -25,8 +25,7 @@ from jelly._html import html_table
 from jelly._options.layouts import FOLDERS, LayoutWithValues, guess_layout
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._streams.inputs import ItemReader
-from jelly._streams.output_options import join_options, output_options
-from jelly._streams.widening import changed, missing, open_fields
+from jelly._streams.outputs import changed, join_options, missing, open_fields, output_options
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
@@ -202,7 +201,7 @@ def write_stream(
     ``flat`` says that steps have taken frames and namespaces away. ``known`` says that all sources were read when the
     first Batch comes. The first Batches decide the stream options, with ``examine`` those of each source, and are read
     before the output is opened: a source that cannot be read leaves it alone. Where a later Batch needs more, see
-    `jelly._streams.widening`. ``drop_graphs`` is None where users have no such keyword.
+    `jelly._streams.outputs`. ``drop_graphs`` is None where users have no such keyword.
     """
     if format.content is Content.TABLE:
         return write_table(dst, batches, format, layout, workers or Workers(1))
@@ -295,7 +294,6 @@ def _advice(drop_graphs: bool | None) -> Iterator[None]:
     except (JellyUnsupportedError, JellyOptionsError) as error:
         if "named graph" in error.reason and drop_graphs is False:
             error.reason += "; or drop the graphs with drop_graphs=True"
-            error.args = (error.reason,)
         raise
 
 

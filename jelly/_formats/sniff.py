@@ -140,7 +140,6 @@ def explain(error: JellyError, head: bytes, expected: str, names: Collection[str
             error.frame = error.row = error.offset = None
     elif expected == "jelly" and "is it Jelly?" not in error.reason:
         error.reason += "; is it Jelly?"
-    error.args = (error.reason,)
 
 
 def explainer(expected: str, names: Collection[str] = (), keyword: str = "") -> Callable[[JellyError, bytes], None]:

@@ -22,6 +22,11 @@ ROW_VERSION = 2
 MIN_COLUMN_NAMES = 128
 RDF_VERSIONS = ("unspecified", "1.1", "1.2-basic", "1.2")
 NUMBERINGS = ("P", "S")
+# The sizes of lookup tables, and the limits that readers have for them.
+TABLES = {
+    "max_name_table_size": "max_names", "max_prefix_table_size": "max_prefixes",
+    "max_datatype_table_size": "max_datatypes",
+}  # fmt: skip
 
 _STAX = "https://w3id.org/stax/ontology#"
 
@@ -189,10 +194,10 @@ class CommonOptions:
 
     def __post_init__(self) -> None:
         _check_types(self)
-        for kind, least in (("name", self._least_names), ("prefix", 0), ("datatype", 0)):
-            size = getattr(self, f"max_{kind}_table_size")
+        for name, least in zip(TABLES, (self._least_names, 0, 0), strict=True):
+            size = getattr(self, name)
             if not least <= size <= MAX_TABLE_SIZE:
-                raise JellyOptionsError(f"max_{kind}_table_size is {size}: expected {least} to {MAX_TABLE_SIZE}")
+                raise JellyOptionsError(f"{name} is {size}: expected {least} to {MAX_TABLE_SIZE}")
         for name, words in _WORDS.items():
             word = getattr(self, name, words[0])
             if word not in words:

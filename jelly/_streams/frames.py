@@ -15,9 +15,8 @@ from jelly._core.terms.operations import Operation, OperationBatchBuilder
 from jelly._formats.registry import JELLY
 from jelly._options.options import MIN_NAME_TABLE, PatchOptions, PatchStreamType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.output_options import output_options
+from jelly._streams.outputs import changed, missing, open_fields, output_options
 from jelly._streams.reader import Frame, Statement, frames_of
-from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyOptionsError
 

@@ -18,10 +18,19 @@ from jelly._formats.native import default_options
 from jelly._formats.registry import JELLY, WRITING
 from jelly._options.options import PhysicalType, StreamOptions, physical_for
 from jelly._options.settings import checked, refuse_unknown
-from jelly._streams.output_options import first_options, output_options
-from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
+from jelly._streams.outputs import (
+    ALL_FIELDS,
+    COLLECT_ROWS,
+    ItemWriter,
+    WideningEncoder,
+    changed,
+    first_options,
+    missing,
+    open_fields,
+    output_options,
+    stream_of,
+)
 from jelly._streams.reader import MOST_SPARE, SPARES
-from jelly._streams.widening import ALL_FIELDS, WideningEncoder, changed, missing, open_fields, stream_of
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ COMMANDS = {
         "head": ("look", "Print the first statements of files."),
         "count": ("look", "Count statements, patches, messages or results."),
         "find": ("find", "Print the statements that match a pattern."),
-        "query": ("query", "Answer a SPARQL query of files."),
+        "query": ("find", "Answer a SPARQL query of files."),
         "inspect": ("look", "Show options, rows, bytes and frames of a Jelly file, or patches."),
         "stats": ("look", "Count predicates, classes, graphs, datatypes and languages."),
         "describe": ("look", "Describe a data set in VoID and DCAT: classes, properties, links."),

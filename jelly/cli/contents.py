@@ -89,7 +89,7 @@ def convert(
 def items_of(content: Content, files: Sequence[str], reading: Given) -> Iterator[Any]:
     """The patches or messages of files, one after the other."""
     reader = of_content(content, "Reader")
-    found = inputs(files, reading, content, lambda format, file, content: find(format, file, content=content))
+    found = inputs(files, reading, content, find)
     return (one for file, settings in found for one in reader(file, **settings))
 
 

@@ -1,4 +1,4 @@
-"""The command ``jelly find``, with terms that may be abbreviated, such as ``rdf:type``."""
+"""The commands ``jelly find``, with terms that may be abbreviated, such as ``rdf:type``, and ``jelly query``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import click
 import jelly
 from jelly._bytes.names import is_url, is_web
 from jelly._dataset.conditions.pattern import Condition, parse_term
-from jelly._formats.registry import TABLE_FORMATS
+from jelly._formats.registry import TABLE_FORMATS, Content
 from jelly._options.namespaces import KNOWN
 from jelly.cli.common import exits, progress_bar, report_rows, say, show
-from jelly.cli.options import STATEMENTS, Files, Given, command, forms, option, reads, streams, writes
+from jelly.cli.options import SIZE, STATEMENTS, Files, Given, command, forms, option, reads, streams, writes
 from jelly.cli.reading import inputs, names, output_of
 
 _ABBREVIATED = re.compile(r"([^\W\d_][\w.-]*|):(?!//)(.*)", re.S)
@@ -208,3 +208,57 @@ class Prefixes:
                         if iri not in (known := found.setdefault(name, [])):
                             known.append(iri)
         return found
+
+
+# ---- SPARQL
+
+def _query_text(sparql: str) -> str:
+    """The text of a query, which may be that of a file."""
+    if not sparql.endswith((".rq", ".sparql")):
+        return sparql
+    try:
+        with open(sparql, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{sparql}: {getattr(error, 'strerror', None) or error}") from None
+
+
+@command("FILE...", "SPARQL")
+@option("-o, --output FILE", "Write to FILE instead of standard output.", "-")
+@writes()
+@option("--explain", "Print which way is taken and why, and read nothing.")
+@option("--memory SIZE", "Memory of the work, see jelly.query.", 1 << 30, SIZE)
+@reads("blank_nodes", "skolem_base", "threads")
+@forms("json")
+@option("-q, --quiet", "No line at the end.")
+def query(
+    files: Files, sparql: str, output: str, explain: bool, memory: int, reading: Given, writing: Given,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Answer a SPARQL query of files, without loading them into a store.
+
+    SPARQL is the query, or a file of it whose name ends in .rq or .sparql. Solutions are written as TSV, or as the
+    suffix of the output says; triples of CONSTRUCT and DESCRIBE as N-Triples. Of ASK the answer is printed, and "false"
+    is exit code 1.
+
+    \b
+    Examples:
+      jelly query people.jelly 'SELECT ?name { ?x <http://xmlns.com/foaf/0.1/name> ?name } LIMIT 5'
+      jelly query 'data/*.nt.gz' question.rq -o answer.jellys
+      jelly query people.jelly 'CONSTRUCT { ?x a <a:Person> } WHERE { ?x <a:name> ?name }' -o people.nt
+    """
+    from jelly.results import Results, write_results
+
+    each = names(files, reading)
+    found = jelly.query(each, _query_text(sparql), memory=memory, explain=explain, **reading)
+    if isinstance(found, str):
+        click.echo(found)
+    elif not isinstance(found, Results):
+        _, how = output_of(output, writing, text="nt", named=True)
+        report_rows(output, "statements", found.write(output, **how).statements, quiet)
+    elif found.boolean is not None and output == "-" and "format" not in writing:
+        click.echo(str(found.boolean).lower())
+        click.get_current_context().exit(not found.boolean)
+    else:
+        target, _ = output_of(output, writing, text="tsv", content=Content.RESULTS, named=True)
+        report_rows(output, "rows", write_results(output, found, format=target.name), quiet)

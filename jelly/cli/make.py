@@ -16,7 +16,7 @@ from jelly._core.algebra.select import select
 from jelly._dataset.steps.order import MEMORY, check_order
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
-from jelly._streams.output_options import output_options
+from jelly._streams.outputs import output_options
 from jelly._tools.inspect import format_to_check, reader_of
 from jelly.cli import contents
 from jelly.cli.common import is_terminal, progress_bar, report, report_rows, show, usage, wanted_form

@@ -16,6 +16,7 @@ from jelly._options.options import (
     COLUMN_VERSION,
     MAX_TABLE_SIZE,
     MIN_NAME_TABLE,
+    TABLES,
     LogicalType,
     PatchStreamType,
     PhysicalType,
@@ -260,9 +261,8 @@ def writes(*names: str, rare: Collection[str] = ()) -> Decorator:
     )
 
 
-_SIZES = [f"max_{kind}_table_size" for kind in ("name", "prefix", "datatype")]
 _PRESETS = {
-    name: {size: getattr(preset, size) for size in _SIZES}
+    name: {size: getattr(preset, size) for size in TABLES}
     for name, preset in (("small", StreamOptions.small()), ("big", StreamOptions.big()))
 }
 
@@ -299,7 +299,7 @@ _STREAM: dict[str, Any] = {
     "options_from": ("--options-from FILE", "A Jelly file whose stream options to take, but for those given here."),
     "preset": ("--preset [small|big]", "Sizes of the lookup tables of Jelly.", Word(_PRESETS)),
     **{size: (f"{NAMED[size].switch} N", NAMED[size].help, click.IntRange(least, MAX_TABLE_SIZE))
-       for size, least in zip(_SIZES, (MIN_NAME_TABLE, 0, 0), strict=True)},
+       for size, least in zip(TABLES, (MIN_NAME_TABLE, 0, 0), strict=True)},
     "physical_type": (f"--physical [{'|'.join(_PHYSICAL)}]", "Physical stream type of the Jelly output.",
                       Word(_PHYSICAL)),
     "allow": (f"--allow [{'|'.join(ALLOWED)}]...", "Allow generalized statements, namespaces, or quoted triples of "

@@ -20,7 +20,7 @@ from jelly._formats.registry import JELLY, MESSAGE_READING, Content, Format, hav
 from jelly._options.keywords import READ
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.inputs import ACCEPT
-from jelly._streams.widening import late_error
+from jelly._streams.outputs import late_error
 from jelly.cli.common import is_terminal, wanted_form
 from jelly.cli.options import ALLOWED, JELLY_TEXT, Given
 from jelly.errors import LateError
@@ -68,7 +68,7 @@ def inputs(
         return [(file, reading) for file in each]
     if format is None and any(map(is_web, each)):
         return [(file, reading) for file in each]
-    formats = [find(format, file, content) for file in each]
+    formats = [find(format, file, content=content) for file in each]
     title = formats[0].title + " results" * (content is Content.RESULTS) if len(each) == 1 else "any of these files"
     check_options(reading, [*(one.reading for one in formats), *others], title, content)
     return [

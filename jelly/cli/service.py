@@ -21,8 +21,7 @@ from jelly import patch as patches
 from jelly._core.base.constants import Op
 from jelly._formats.registry import Content, content_of
 from jelly._options.options import ROW_VERSION
-from jelly._streams.output_options import is_columns, output_options
-from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
+from jelly._streams.outputs import ALL_FIELDS, changed, is_columns, late_error, missing, open_fields, output_options
 from jelly.cli.common import is_terminal, numbers, progress_bar, report, say, show
 from jelly.cli.options import (
     COUNT,

@@ -20,13 +20,17 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return [name.strip() for name in value.split(",")] if value else []
 
 
+def _dict(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str, str]:
+    return dict(value)
+
+
 _common = together(
     reads("blank_nodes", "skolem_base", limits=[name for name in STATEMENTS if name.startswith("max_")]),
     options(NAMED, "skip_unknown", into="reading"),
     option("--glob PATTERN", OPTIONS["pathGlobFilter"].help.replace("`", "'"), name="pattern"),
     option("--master MASTER", "Spark master: local[N] or spark://HOST:PORT.", show_default="local[*]", name="spark"),
-    option("--conf NAME=VALUE...", "A setting of Spark. Repeatable."),
-    option("--storage NAME=VALUE...", "An option of fsspec for URLs. Repeatable."),
+    option("--conf NAME=VALUE...", "A setting of Spark. Repeatable.", callback=_dict),
+    option("--storage NAME=VALUE...", "An option of fsspec for URLs. Repeatable.", callback=_dict),
     option("--skip-errors", "Skip broken input and report it (default: fail).", "fail", "skip",
            name="on_error"),
     option("--no-partitions", "Do not take directories such as graph=http%3A%2F%2Fexample.org for the graph of their "
@@ -90,8 +94,6 @@ def ingest(srcs: Files, reading: Given, **given: Any) -> None:
 
     if not srcs and not given["compact"]:
         raise click.UsageError("Missing argument 'SRC...'.")
-    for name in ("conf", "storage"):
-        given[name] = dict(given[name])
     with progress_bar("Ingesting" if srcs else "Compacting", in_bytes=True) as progress:
         if srcs:
             done = ingest(srcs, progress=progress, **reading, **given)
@@ -128,8 +130,6 @@ def stats(
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
-    for name in ("conf", "storage"):
-        given[name] = dict(given[name])
     found, errors, unknown = stats(srcs, **reading, **given)
     name = srcs[0] if len(srcs) == 1 else f"{srcs[0]} and {len(srcs) - 1} more"
     if plot is not None:

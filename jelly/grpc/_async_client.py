@@ -11,7 +11,17 @@ from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.frames import FRAME_ROWS, FrameEncoder, statements_of
 from jelly._streams.reader import Frame, Statement
-from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, Sending, pause, service_error
+from jelly.grpc._calls import (
+    FAILURES,
+    Attempts,
+    BaseClient,
+    BaseFeed,
+    Item,
+    Sending,
+    is_unavailable,
+    pause,
+    service_error,
+)
 from jelly.grpc._context import grpc
 from jelly.grpc._protocol import Kind, TopicInfo, pack_subscribe, unpack_info, unpack_infos
 from jelly.patch import Patch
@@ -171,9 +181,9 @@ class AsyncClient(BaseClient[AsyncFeed[Frame], AsyncFeed[Patch]]):
                 await self._probe(b"", timeout=attempts.left)
                 break
             except grpc.RpcError as error:
-                seconds = attempts.connect(error)
-            if seconds is None:
-                break
+                if not is_unavailable(error):  # any answer shows that there is a server
+                    break
+                seconds = attempts.wait(error)
             await pause(seconds, Event())
         try:
             await self._publish[kind](aiter(sending), timeout=attempts.left, metadata=pairs)

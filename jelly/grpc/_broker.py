@@ -10,8 +10,7 @@ from jelly._core.base.batch import Batch
 from jelly._options.settings import checked
 from jelly.errors import JellyError, JellyLimitError
 from jelly.grpc._context import Call, Publication, Refusal, Subscription
-from jelly.grpc._framing import WholePatches
-from jelly.grpc._protocol import FIRST, Kind, TopicInfo
+from jelly.grpc._protocol import FIRST, Kind, TopicInfo, WholePatches
 from jelly.grpc._server import Handler
 from jelly.grpc._topic import Missed, Topic, served
 from jelly.grpc._topics import Topics

@@ -20,7 +20,6 @@ from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, FrameEncoder, frame_of, readable
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyServiceError, JellyTimeoutError
 from jelly.grpc._context import Tls, grpc, is_loopback, metadata_of
-from jelly.grpc._framing import patch_of
 from jelly.grpc._protocol import (
     DELETE_TOPIC,
     FIRST,
@@ -29,6 +28,7 @@ from jelly.grpc._protocol import (
     TOPIC_BYTES,
     Kind,
     pack_subscribe,
+    patch_of,
 )
 
 MAX_MESSAGE = 1 << 28
@@ -77,10 +77,6 @@ class Attempts:
             raise service_error(error) from None
         self.failed += 1
         return wait
-
-    def connect(self, error: Any) -> float | None:
-        """After a failed probe: None if it shows that there is a server, else the seconds until the next attempt."""
-        return self.wait(error) if is_unavailable(error) else None
 
 
 def is_unavailable(error: BaseException) -> bool:
@@ -132,7 +128,6 @@ class BaseFeed(Generic[Item]):
         self._attempts = attempts
         self._number: int | None = None
         self._received = 0
-        self._since = math.inf  # when the call was answered
         self._decoder = FrameDecoder(patch=kind == "patches")
         self._call: Any = None
         self._closed = threading.Event()
@@ -160,7 +155,7 @@ class BaseFeed(Generic[Item]):
         start, follow, metadata = self._given
         pairs = self._client._metadata(metadata, start=start if self._number is None else self._number, follow=follow)
         self._decoder = FrameDecoder(patch=self._kind == "patches")
-        self._since = math.inf
+        self._since = math.inf  # when the call was answered
         self._call = self._client._subscribe[self._kind](
             self._request, metadata=pairs, timeout=self._attempts.left
         )

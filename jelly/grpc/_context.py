@@ -19,8 +19,8 @@ from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, frame_of, statements_of
 from jelly._streams.reader import Frame, Statement
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, need
-from jelly.grpc._framing import BIG, PUNCTUATION
-from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, Kind, inflate, unpack_subscribe
+from jelly.grpc._protocol import BIG, FOLLOW, START, TOPIC, TOPIC_BYTES, Kind, inflate, unpack_subscribe
+from jelly.patch._patch import PUNCTUATION
 
 with need("grpc", "gRPC needs grpcio"):
     import grpc

@@ -32,7 +32,6 @@ from jelly.grpc._context import (
     metadata_of,
     status_of,
 )
-from jelly.grpc._framing import Fitting
 from jelly.grpc._protocol import (
     DELETE_TOPIC,
     KINDS,
@@ -41,6 +40,7 @@ from jelly.grpc._protocol import (
     RECEIVED,
     SERVICE,
     TOPIC_SERVICE,
+    Fitting,
     Kind,
     TopicInfo,
     inflate,

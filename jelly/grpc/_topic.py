@@ -31,8 +31,7 @@ from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, FrameEncoder, as_frames
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly.grpc._framing import BIG, check_whole
-from jelly.grpc._protocol import TopicInfo, accept_options, check_content, serve_options, usual
+from jelly.grpc._protocol import BIG, TopicInfo, accept_options, check_content, check_whole, serve_options, usual
 
 SEGMENT_MESSAGES = 256
 SEGMENT_BYTES = 1 << 20

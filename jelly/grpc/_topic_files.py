@@ -21,7 +21,7 @@ from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._streams.frames import FrameDecoder
 from jelly.errors import JellyError, JellyFormatError
-from jelly.grpc._framing import check_whole
+from jelly.grpc._protocol import check_whole
 from jelly.grpc._topic import Part, Topic
 
 log = logging.getLogger("jelly.grpc")

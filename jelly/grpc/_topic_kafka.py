@@ -23,9 +23,9 @@ from jelly._bytes.workers import Workers
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
 from jelly._streams.frames import FrameEncoder
-from jelly._streams.output_options import output_options
+from jelly._streams.outputs import output_options
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, JellyServiceError
-from jelly.grpc._framing import check_whole
+from jelly.grpc._protocol import check_whole
 from jelly.grpc._topic import Deleted, Missed, Part, Reading, Topic, served
 from jelly.kafka._confluent import (
     AdminClient,

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote, unquote
 
-from jelly._bytes.part_file import RESERVED, lock, patiently, to_disk
+from jelly._bytes.names import Closing
+from jelly._bytes.part_file import RESERVED, lock, patiently, write_to_disk
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._topic import Topic
@@ -34,7 +35,7 @@ _LONGEST_WAIT = 60.0
 T = TypeVar("T")
 
 
-class Topics:
+class Topics(Closing):
     """The topics of a broker, by name.
 
     Parameters
@@ -217,10 +218,7 @@ class Topics:
             return ""
         probe = self.store / ".probe"
         try:
-            with open(probe, "wb") as file:
-                file.write(bytes(1 << 16))
-                file.flush()
-                to_disk(file.fileno())
+            write_to_disk(probe, bytes(1 << 16))
         except OSError as error:
             return error.strerror or str(error)
         finally:
@@ -276,10 +274,7 @@ class Topics:
         if self.store is not None:
             owners = {name: topic.owner for name, topic in self._topics.items() if topic.owner}
             new = self.store / (_OWNERS + ".new")
-            with open(new, "wb") as file:
-                file.write(json.dumps(owners).encode())
-                file.flush()
-                to_disk(file.fileno())
+            write_to_disk(new, json.dumps(owners).encode())
             patiently(new.replace, self.store / _OWNERS)
 
     @checked()
@@ -320,12 +315,6 @@ class Topics:
                     log.error("topic %r: %s", topic.name, error)
             if self._held is not None:
                 self._held.close()
-
-    def __enter__(self) -> Topics:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 def _read_owners(path: Path) -> dict[str, str]:

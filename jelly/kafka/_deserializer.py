@@ -217,7 +217,7 @@ class JellyDeserializer:
                 f'a patch cannot be result="{self._result}": expected "statements", "batch" or "arrow"'
             )
         if self._result == "arrow":
-            from jelly.patch._arrow import read_arrow
+            from jelly.patch._convert import read_arrow
 
             return read_arrow(bytes(data), format=format.name, **self._reader.known(format)).read_all()
         rows = {"batch_rows": MAX_PATCH_ROWS, "batch_bytes": 1 << 30} if self._result == "batch" else {}

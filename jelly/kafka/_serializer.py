@@ -22,6 +22,7 @@ from jelly._core.terms.statements import Quad, Triple
 from jelly._formats.registry import JELLY, JELLY_PATCH
 from jelly._options.options import (
     COLUMN_VERSION,
+    TABLES,
     PatchOptions,
     PatchStreamType,
     PhysicalType,
@@ -29,9 +30,8 @@ from jelly._options.options import (
     StreamOptions,
 )
 from jelly._options.settings import checked
-from jelly._streams.output_options import is_columns, output_options
+from jelly._streams.outputs import ALL_FIELDS, changed, is_columns, missing, open_fields, output_options, stream_of
 from jelly._streams.reader import Frame
-from jelly._streams.widening import ALL_FIELDS, changed, missing, open_fields, stream_of
 from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.kafka._clients import known_to_clients, serialization_error, set_headers
@@ -48,10 +48,9 @@ LARGE = 100
 # More than the rows of any value.
 ALL = 1 << 40
 
-_TABLES = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 # Of the tables of a value, by whether it is large.
 SIZES = {
-    large: {name: getattr(base, name) for name in _TABLES}
+    large: {name: getattr(base, name) for name in TABLES}
     for large, base in ((False, StreamOptions.small()), (True, StreamOptions()))
 }
 _TERMS = (IRI, BlankNode, Literal, QuotedTriple, Variable, AnyTerm)

@@ -4,9 +4,8 @@ Unstable: this follows the draft of the community group.
 """
 
 from jelly._public import name_public
-from jelly.messages._groups import group
 from jelly.messages._media import media_type, negotiate
-from jelly.messages._message import Message
+from jelly.messages._message import Message, group
 from jelly.messages._reader import MessageReader, aread_messages, read_messages
 from jelly.messages._writer import MessageWriter, aencode_messages, write_messages
 

@@ -10,9 +10,8 @@ from jelly._formats.registry import JELLY_LOG, NDJSON_LD, NQ_LOG, NT_LOG, TAR_LO
 from jelly._options.settings import LIMITS
 from jelly.messages._logs import JellyLog, TextLog
 from jelly.messages._media import Dialect
-from jelly.messages._serializers import JsonEncoder, TextEncoder, YamlEncoder
+from jelly.messages._serializers import JsonEncoder, TextEncoder, XmlEncoder, YamlEncoder
 from jelly.messages._tar import TarEncoder, TarLog
-from jelly.messages._xml import XmlEncoder
 
 
 def open_reader(

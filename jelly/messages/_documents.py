@@ -62,20 +62,21 @@ class Contexts:
         self._known = dict(known or {})
         self._data: frozenset[str] = frozenset()
 
-    def fill(self, document: Any) -> Any:
-        """The document with every reference to a context replaced by the context."""
-        return self._filled(document, self._data)
-
     def keep(self, context: Any) -> Any:
         """A context, filled, that is the one around the next documents."""
         filled = self._context(context, 0)
         self._data = _data_terms(filled, frozenset())
         return filled
 
-    def _filled(self, document: Any, data: frozenset[str]) -> Any:
-        """``data`` are the terms whose values are JSON literals, and those are data as "@value" is."""
+    def fill(self, document: Any, data: frozenset[str] | None = None) -> Any:
+        """The document with every reference to a context replaced by the context.
+
+        ``data`` are the terms whose values are JSON literals, by default those of the context that is kept: their
+        values are data as "@value" is.
+        """
+        data = self._data if data is None else data
         if isinstance(document, list):
-            return [self._filled(item, data) for item in document]
+            return [self.fill(item, data) for item in document]
         if not isinstance(document, dict):
             return document
         filled: dict[str, Any] = {}
@@ -83,7 +84,7 @@ class Contexts:
             filled["@context"] = self._context(document["@context"], 0)
             data = _data_terms(filled["@context"], data)
         return {
-            key: filled.get(key, value) if key in ("@context", "@value") or key in data else self._filled(value, data)
+            key: filled.get(key, value) if key in ("@context", "@value") or key in data else self.fill(value, data)
             for key, value in document.items()
         }
 

@@ -71,7 +71,6 @@ def find_log(format: str | None, name: str = "") -> tuple[Format, Dialect | None
                 if title == "JSON-LD":
                     advice = "messages in JSON-LD are lines of NDJSON-LD"
                 error.reason += f"; {advice}"
-                error.args = (error.reason,)
             raise
     kind, parameters = parse_media_type(format)
     for known in LOGS.values():

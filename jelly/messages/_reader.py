@@ -124,7 +124,6 @@ class MessageReader(ItemReader[Message]):
                     error.message = self.messages
                 if isinstance(error, JellyLimitError):
                     error.reason = re.sub(r"max_(frame|line)_bytes", "max_message_bytes", error.reason)
-                    error.args = (error.reason,)
                 raise
 
     def _given(self, batches: Iterable[Batch]) -> Iterator[Batch]:

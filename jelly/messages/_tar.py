@@ -195,7 +195,6 @@ class TarLog(MadeLog):
                     raise JellyLimitError(reason)
         except JellyError as error:
             error.reason = f"{name!r:.200}: {error.reason}"
-            error.args = (error.reason,)
             raise
         yield from declared.items()
         yield b"".join([*parts, MESSAGE])

@@ -12,9 +12,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import JELLY_LOG, MESSAGE_WRITING, Content, Format
 from jelly._options.options import COLUMN_VERSION, LogicalType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.output_options import first_options, output_options
-from jelly._streams.outputs import ItemWriter
-from jelly._streams.widening import WideningEncoder, open_fields
+from jelly._streams.outputs import ItemWriter, WideningEncoder, first_options, open_fields, output_options
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.messages._media import check_members, find_log
 from jelly.messages._message import NOTE, Declared, Message, messages_of
@@ -236,7 +234,6 @@ class MessageWriter(ItemWriter):
             first, *others = errors
             if others:
                 first.reason += f"; of the messages after it {len(others)} could not be written either"
-                first.args = (first.reason,)
             raise first
 
     def _encode(self, batch: Batch) -> None:

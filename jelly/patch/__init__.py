@@ -31,7 +31,7 @@ from jelly.patch._diff import DiffStat as DiffStat
 from jelly.patch._diff import diff, diff_stat
 from jelly.patch._log import read_log
 from jelly.patch._patch import Patch
-from jelly.patch._seekable import PatchFile as PatchFile
+from jelly.patch._stream import PatchFile as PatchFile
 from jelly.patch._stream import PatchReader, PatchWriter, dumps, loads, read_patches
 
 __all__ = [

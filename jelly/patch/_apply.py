@@ -20,8 +20,7 @@ from jelly._dataset.stream import Stream
 from jelly._formats.registry import READING
 from jelly._options.options import ROW_VERSION
 from jelly._options.settings import checked
-from jelly._streams.output_options import output_options
-from jelly._streams.widening import ALL_FIELDS
+from jelly._streams.outputs import ALL_FIELDS, output_options
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.patch._changes import RowHasher, StatementChanges, held, patches_of

@@ -1,10 +1,9 @@
-"""Reading and writing patches: streams to `Patch` objects, operations and Batches, and back."""
+"""Reading and writing patches: streams to `Patch` objects, operations and Batches, and back; files with an index."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +12,12 @@ from jelly._bytes.sink import one_thread
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.operations import Operation, OperationBatchBuilder
+from jelly._dataset.seekable.file import IndexedFile
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, Content
 from jelly._options.options import PatchOptions, PatchStreamType, StatementType
 from jelly._options.settings import checked
 from jelly._streams.inputs import ItemReader
-from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
-from jelly._streams.widening import WideningEncoder, changed, open_fields
+from jelly._streams.outputs import COLLECT_ROWS, ItemWriter, WideningEncoder, changed, open_fields
 from jelly.errors import JellyArgumentError, JellyFormatError
 from jelly.patch._patch import PUNCTUATION, Patch, check_transactions, split_patches
 
@@ -115,6 +114,61 @@ def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Patch]:
     [<jelly.patch.Patch: 0 operations>, <jelly.patch.Patch: 0 operations>]
     """
     return list(PatchReader(data, **options))
+
+
+class PatchFile(IndexedFile[Patch]):
+    """A Jelly-Patch file with random access, as `jelly.open` returns it.
+
+    Use it in a ``with`` statement or close it. ``len(file)`` is the number of patches, ``file[i]`` one patch and
+    ``file[a:b]`` the list of patches of a slice. Reading starts at the keyframe before it.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import jelly
+    >>> from jelly.patch import Commit, Patch, PatchWriter, Start
+    >>> path = os.path.join(tempfile.mkdtemp(), "log.jellyp")
+    >>> with PatchWriter(path, seekable=True) as writer:
+    ...     for _ in range(1000):
+    ...         writer.write(Patch([Start(), Commit()]))
+    >>> with jelly.open(path) as file:
+    ...     len(file), file.operations, file[500], len(file[998:])
+    (1000, 2000, <jelly.patch.Patch: 2 operations>, 2)
+    """
+
+    _patch = True
+    _item = "patch"
+
+    def __len__(self) -> int:
+        return self.index.patches
+
+    def __repr__(self) -> str:
+        return f"<jelly.patch.PatchFile {self.path}: {len(self)} patches, {self.operations} operations>"
+
+    @property
+    def options(self) -> PatchOptions:
+        """The options of the stream."""
+        options: PatchOptions = self.index.options
+        return options
+
+    @property
+    def operations(self) -> int:
+        """The number of operations in all patches, including headers and transaction marks."""
+        return self.index.statements - self.index.place // 4
+
+    def __iter__(self) -> Iterator[Patch]:
+        return split_patches(self.batches(), lambda: self.options.is_flat)
+
+    @checked()
+    def patches(self, start: int = 0, stop: int | None = None) -> Iterator[Patch]:
+        """Iterate over the patches ``start`` to ``stop`` (not included; by default the end of the file)."""
+        def make(batches: Iterator[Batch], first: int) -> Iterator[Patch]:
+            return split_patches(batches, lambda: self.options.is_flat)
+
+        return self._numbered("place", 4, start, stop, len(self), make)
+
+    def _between(self, start: int, stop: int) -> Iterator[Patch]:
+        return self.patches(start, stop)
 
 
 class HoldingEncoder(WideningEncoder):
@@ -242,7 +296,7 @@ class PatchWriter(ItemWriter):
                 self._encoder = self._make(self._given)
             self._collector = OperationBatchBuilder(4)
 
-    def _start(self, allowed: AbstractSet[str], *, holds: bool = True) -> None:
+    def _start(self, allowed: frozenset[str], *, holds: bool = True) -> None:
         """Begin a stream of Jelly-Patch whose ``allowed`` options may be widened; by the first rows, if it ``holds``
         them."""
         kind = HoldingEncoder if holds and allowed else WideningEncoder

@@ -14,7 +14,7 @@ from rdflib.serializer import Serializer
 from jelly._formats.registry import WRITING
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._options.settings import checked, refuse_unknown
-from jelly._streams.output_options import output_options
+from jelly._streams.outputs import output_options
 from jelly._streams.writer import Writer, arity_of
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter

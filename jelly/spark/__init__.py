@@ -157,22 +157,16 @@ __all__ = [
 
 # What is imported when it is first used: workers do not need pyspark.sql, nor the data source an ingest.
 _MODULES = {
-    "changes": "_lakehouse",
-    "compact_table": "_ingest",
-    "describe": "_frames",
-    "from_jelly": "_udf",
-    "from_ntriples": "_udf",
-    "graph_tables": "_frames",
-    "graphframe": "_frames",
-    "ingest": "_ingest",
-    "jelly_headers": "_udf",
-    "merge": "_lakehouse",
-    "stats": "_jobs",
-    "term_id": "_tables",
-    "to_ids": "_frames",
-    "to_jelly": "_udf",
-    "vertical": "_frames",
-    "wide": "_frames",
+    name: module
+    for module, names in {
+        "_frames": "describe graph_tables graphframe to_ids vertical wide",
+        "_ingest": "compact_table ingest",
+        "_jobs": "stats",
+        "_lakehouse": "changes merge",
+        "_tables": "term_id",
+        "_udf": "from_jelly from_ntriples jelly_headers to_jelly",
+    }.items()
+    for name in names.split()
 }
 
 

@@ -50,7 +50,7 @@ def _statements(df: DataFrame) -> DataFrame:
     """The columns of the layout flat, of statements in any layout."""
     layout = LAYOUTS[check_columns([name for name in df.columns if name in _PARTS])]
     flat = LAYOUTS["flat"].columns
-    if layout.name == "ntriples" or not layout.optional.keys().isdisjoint(df.columns):
+    if layout.name == "ntriples" or layout.optional.keys() & df.columns:
         found = df.select(*(name for name in layout.parts if name in df.columns))
         return mapped(found, _flat, _ddl(dict.fromkeys(flat, STRING)))
     return df.selectExpr(*(name if name in df.columns else f"cast(null as string) as {name}" for name in flat))
@@ -331,7 +331,7 @@ def graph_tables(
         raise JellyOptionsError(
             f"the columns are {', '.join(types)}: expected those of the layout flat or ntriples, or of triples of ids"
         )
-    if not layout.optional.keys().isdisjoint(types):
+    if layout.optional.keys() & types:
         df = _statements(df)
         types = dict(df.dtypes)
     subject, predicate, object = layout.required[:3]

@@ -23,7 +23,7 @@ from jelly._formats.arrow_tables import pa
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError, need
 from jelly.spark._parts import Part, Reading
-from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute
+from jelly.spark._parts.files import READING_LIMITS, Directories, File, Paths
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -337,7 +337,7 @@ def plain_error(error: BaseException) -> BaseException:
 
 @checked(READING_LIMITS)
 def stats(
-    src: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    src: Paths,
     *,
     spark: SparkSession | str | None = None,
     conf: Mapping[str, str] | None = None,
@@ -410,35 +410,32 @@ def stats(
     """
     from jelly.stats import Counting
 
-    reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
-    paths = absolute(src)
-    files, unknown = reading.sources(
-        paths, pattern, skip_unknown=skip_unknown, skip_errors=on_error == "skip", allow_empty=allow_empty
-    )
-    left_out = [file.path for file in unknown]
+    labels, skips = BlankNodes(blank_nodes, skolem_base), on_error == "skip"
+    reading = Reading(format, dict(storage or {}), labels, limits, pattern, skip_unknown, skips)
+    paths, files, left_out = reading.sources(src, allow_empty)
     tasks = reading.split(files, split_bytes, directories=Directories(tuple(paths), partitions))
     if not tasks:
         return Counting(max_keys).result(top), [], left_out
     with session(spark, conf) as running:
-        counting = partial(_count, reading, max_keys, on_error == "skip")
+        counting = partial(_count, reading, max_keys)
         with described(running, "jelly spark stats", files):
             try:
                 counted, errors = reduce(_merge, on_executors(running, counting, tasks, _merge))
             except Exception as error:
                 raise plain_error(error) from None
-    if on_error == "fail" and errors:
+    if errors and not skips:
         raise errors[0]
     return counted.result(top), errors, left_out
 
 
-def _count(reading: Reading, max_keys: int, skip: bool, task: list[Part]) -> _Counted:
+def _count(reading: Reading, max_keys: int, task: list[Part]) -> _Counted:
     from jelly.stats import Counting
 
     counting = Counting(max_keys)
     errors: list[JellyError] = []
     try:
         for part in task:
-            for batch in reading.batches(part, errors=errors if skip else None):
+            for batch in reading.batches(part, errors=errors if reading.skip_errors else None):
                 counting.add(batch)
     except JellyError as error:
         # The error is a result: Spark would try the task again, which would fail too.

@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from jelly._core.algebra.select import select
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
@@ -22,13 +21,10 @@ from jelly._formats.arrow_tables import RecordBatchBuilder, compute, pa, schema
 from jelly._options.layouts import Layout, find_layout
 from jelly._options.options import PhysicalType, StreamOptions
 from jelly._streams.drain import drain
-from jelly._streams.output_options import output_options
-from jelly._streams.widening import ALL_FIELDS, open_fields, stream_of
+from jelly._streams.outputs import ALL_FIELDS, open_fields, output_options, stream_of
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.kafka._deserializer import ValueReader
-from jelly.patch._arrow import OPERATIONS, held_rows
-from jelly.patch._changes import is_statement
-from jelly.patch._patch import ADD
+from jelly.patch._convert import OPERATIONS, changed_rows
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 
@@ -68,13 +64,8 @@ class _ParseJelly:
             return [(batch, None) for batch in batches]
         if not self._changes:
             raise JellyFormatError(f"the value is a patch ({format.title}): from_jelly reads it with changes=True")
-        made: Parsed = []
         with self._reader.patches(data, format) as reader:
-            for batch, start, stop, _ in held_rows(reader):
-                op = np.asarray(batch.op)[start:stop]
-                rows = np.flatnonzero(is_statement(op))
-                made.append((select(batch, rows + start, op=0), op[rows] - ADD))
-        return made
+            return [(batch, op) for batch, op, _ in changed_rows(reader)]
 
 
 def _parse_text(value: Any, content_type: str | None = None) -> Parsed:

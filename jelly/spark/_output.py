@@ -38,6 +38,7 @@ from jelly.spark._store import (
     Store,
     UrlStore,
     finish,
+    made_path,
     marker_of,
     roll_back,
     store_of,
@@ -112,8 +113,7 @@ class Output:
         name += (".jellyp" if self.patch else ".jelly") + COMPRESSIONS[self.compression]
         attempt = f"{part:05}-{attempt}"
         with self.store.task(self.job, attempt) as folder:
-            path = os.path.join(folder, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            path = made_path(folder, name)
             has_graphs = bool({"g", "graph"} & set(self.columns))
             options: dict[str, Any] = {"statement_type": StatementType.QUADS if has_graphs else StatementType.TRIPLES}
             if not self.patch:

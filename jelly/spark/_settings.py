@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from jelly._bytes.names import is_url
+from jelly._bytes.names import Named, is_url
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._dataset.conditions.pattern import Pattern
@@ -37,21 +37,12 @@ _OF_FILES = ("fileColumn", "basePath", "partitions", "partitionColumns", "partit
 _ALWAYS = (-math.inf, math.inf)
 
 
-class without_frames:
+def without_frames() -> Named:
     """Context manager: errors of input keep one frame of this package: Spark prints all before the reason."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        if isinstance(error, JellyError | OSError):
-            while (trace := error.__traceback__) is not None and trace.tb_next is not None:
-                error.__traceback__ = trace.tb_next
-            error.__cause__ = None
-            error.__suppress_context__ = True
+    return Named(_shorten)
 
 
-class in_options(without_frames):
+def in_options() -> Named:
     """Context manager: errors also name options of the data sources instead of keywords.
 
     >>> with in_options():
@@ -59,16 +50,25 @@ class in_options(without_frames):
     Traceback (most recent call last):
     jelly.JellyError: use option("layout", "ntriples")
     """
+    return Named(_translate)
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, JellyError):
-            _reworded(error)
-        super().__exit__(kind, error, trace)
+
+def _shorten(error: BaseException) -> None:
+    if isinstance(error, JellyError | OSError):
+        while (trace := error.__traceback__) is not None and trace.tb_next is not None:
+            error.__traceback__ = trace.tb_next
+        error.__cause__ = None
+        error.__suppress_context__ = True
+
+
+def _translate(error: BaseException) -> None:
+    if isinstance(error, JellyError):
+        _reworded(error)
+    _shorten(error)
 
 
 def _reworded(error: JellyError) -> None:
     error.reason = spelled(error.reason, "Spark")
-    error.args = (error.reason,)
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,6 @@ class Settings:
     mode: str
     reading: Reading
     split_bytes: int | None
-    pattern: str | None
-    skip_unknown: bool
     file_column: str | None  # its name, if there is one
     directories: Directories
     wanted: dict[str, list[str]]  # values of directories whose files are read
@@ -150,9 +148,9 @@ class Settings:
         return cls(
             paths, layout, names, mode,
             Reading(form, option(options, "storage"), blank_nodes,
-                    limits_of(options, _READING[cls.content], cls.source)),
-            option(options, "splitBytes"), option(options, "pathGlobFilter"), option(options, "skipUnknown"),
-            file_column,
+                    limits_of(options, _READING[cls.content], cls.source), option(options, "pathGlobFilter"),
+                    option(options, "skipUnknown"), mode != "FAILFAST"),
+            option(options, "splitBytes"), file_column,
             Directories(
                 tuple(absolute(options["basePath"])) if "basePath" in options else paths,
                 cls.adds_file and option(options, "partitions"),
@@ -212,13 +210,12 @@ class Settings:
             if after <= file.mtime < before and self.directories.chosen(file.path, self.wanted)
         ]  # fmt: skip
         with in_options():
-            return self.reading.known(
-                files, skip_unknown=self.skip_unknown, skip_errors=self.mode != "FAILFAST", content=self.content
-            )[0]
+            return self.reading.known(files, self.content)[0]
 
     def found(self, is_stream: bool = False) -> list[File]:
         """The files at the paths. A pattern of a stream may find none yet."""
-        return find_files(self.paths, pattern=self.pattern, storage=self.reading.storage, is_stream=is_stream)
+        reading = self.reading
+        return find_files(self.paths, pattern=reading.pattern, storage=reading.storage, is_stream=is_stream)
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task."""

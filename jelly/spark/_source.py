@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
 
-from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.conditions.pattern import Pattern
 from jelly._dataset.conditions.where import joined, where
 from jelly._dataset.seekable.file import query_of
@@ -63,7 +62,7 @@ class JellyReader(DataSourceReader):
             found = settings.found()
             files = settings.known(found)
             if not files and (not found or not settings.chooses):
-                raise nothing_to_read(settings.paths, settings.pattern)
+                raise nothing_to_read(settings.paths, settings.reading.pattern)
             only = self.wanted.get(settings.file_column or "")
             files = [
                 file for file in files if (only is None or file.path in only)
@@ -240,26 +239,25 @@ class PushdownDataSource(JellyDataSource):
 
 # ---- patches
 
-@dataclass(frozen=True)
 class PatchSettings(Settings):
     """The checked options of reading patches."""
 
-    source: ClassVar[str] = "jelly-patch"
+    source = "jelly-patch"
     types: ClassVar[dict[str, DataType]] = {
         "op": StringType(), "patch": LongType(), "row": LongType(), "file": StringType()
     }  # fmt: skip
-    first: ClassVar[tuple[str, ...]] = tuple(types)
-    content: ClassVar[Content] = Content.PATCH
-    whole: ClassVar[str | None] = RDF_PATCH.name  # a part of a patch cannot be read alone
+    first = tuple(types)
+    content = Content.PATCH
+    whole = RDF_PATCH.name  # a part of a patch cannot be read alone
     # A patch names nodes by the labels that the patches before it gave them.
-    blank_node_modes: ClassVar[tuple[Mode, ...]] = ("keep",)
-    adds_file: ClassVar[bool] = False
+    blank_node_modes = ("keep",)
+    adds_file = False
 
     def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Rows:
         """The record batches of a file, with ``columns``."""
         path = part.file.path
         wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]
-        from jelly.patch._arrow import read_arrow  # most tasks read no patches
+        from jelly.patch._convert import read_arrow  # most tasks read no patches
 
         row = 0
         with noted(path, errors), self.reading.open(path) as opened:
@@ -288,15 +286,14 @@ class PatchDataSource(JellyDataSource):
 
 # ---- results
 
-@dataclass(frozen=True)
 class ResultSettings(Settings):
     """The options of reading query results, checked."""
 
-    source: ClassVar[str] = "jelly-results"
+    source = "jelly-results"
     types: ClassVar[dict[str, DataType]] = {}
-    content: ClassVar[Content] = Content.RESULTS
-    whole: ClassVar[str | None] = "thrift"
-    adds_file: ClassVar[bool] = False
+    content = Content.RESULTS
+    whole = "thrift"
+    adds_file = False
 
     @classmethod
     def of(cls, options: Options, schema: StructType | None = None) -> Settings:
@@ -318,7 +315,7 @@ class ResultSettings(Settings):
         """The variables of the first file, or where broken files are skipped of the first that is none."""
         files = settings.known(settings.found())
         if not files:
-            raise nothing_to_read(settings.paths, settings.pattern)
+            raise nothing_to_read(settings.paths, settings.reading.pattern)
         errors: Errors = None if settings.mode == "FAILFAST" else []
         for file in files:
             with noted(file.path, errors), settings.reading.open(file.path) as opened:

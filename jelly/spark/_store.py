@@ -37,7 +37,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from jelly._bytes.names import is_url
-from jelly._bytes.part_file import patiently, to_disk
+from jelly._bytes.part_file import patiently, write_to_disk
 from jelly._bytes.remote import change_time, file_system
 from jelly._bytes.workers import Workers, in_order
 from jelly.errors import JellyError
@@ -102,12 +102,8 @@ class Store:
 
     def _made(self, name: str, data: bytes) -> str:
         """The path of a new file, which is on the disk."""
-        path = self._at(name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(data)
-            file.flush()
-            to_disk(file.fileno())
+        path = made_path(self._at(name))
+        write_to_disk(path, data)
         return path
 
     def create(self, name: str, data: bytes) -> bool:
@@ -215,8 +211,7 @@ class Store:
     def publish(self, staged: Sequence[Staged]) -> None:
         """Make files visible, unless they are."""
         for file in staged:
-            final = self._at(file.name)
-            os.makedirs(os.path.dirname(final), exist_ok=True)
+            final = made_path(self._at(file.name))
             try:
                 patiently(os.replace, self._at(file.place), final)
             except FileNotFoundError:
@@ -252,6 +247,13 @@ class Store:
         return []
 
 
+def made_path(*names: str) -> str:
+    """The path of a file, whose directory is made."""
+    path = os.path.join(*names)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return path
+
+
 def _place(job: str, name: str) -> str:
     return f"{TEMPORARY}/{job}/{name}"
 
@@ -268,7 +270,6 @@ def _files_of(folder: str, inside: str = "") -> dict[str, tuple[int, float]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
 class UrlStore(Store):
     """A URL of any file system of fsspec. Files are uploaded under another name and moved."""
 

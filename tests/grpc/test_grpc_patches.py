@@ -85,7 +85,7 @@ def test_every_stream_type_becomes_whole_patches(kind, rows, count, segment):
     jelly.grpc._topic.SEGMENT_MESSAGES, before = segment, jelly.grpc._topic.SEGMENT_MESSAGES
     try:
         batches = [decoder.decode(frame) for frame in sent]
-        whole = jelly.grpc._framing.WholePatches(decoder.options)
+        whole = jelly.grpc._protocol.WholePatches(decoder.options)
         for batch in batches:
             for one in whole.add(batch):
                 topic.append(one)
@@ -100,7 +100,7 @@ def test_every_stream_type_becomes_whole_patches(kind, rows, count, segment):
         start, found = topic.read(number)
         alone = jg.FrameDecoder(patch=True)
         for frame in found:
-            assert jelly.grpc._framing.patch_of(alone.decode(frame), alone.options) == expected[number]
+            assert jelly.grpc._protocol.patch_of(alone.decode(frame), alone.options) == expected[number]
             number += 1
         assert start + len(found) == number
     assert number == len(expected)

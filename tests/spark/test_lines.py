@@ -162,9 +162,9 @@ def test_counts_of_parts_are_those_of_the_whole(tmp_path: Path) -> None:
     path.write_bytes(b"".join(b'<a:s%d> <a:p%d> _:b%d <a:g> .\n' % (i, i % 7, i % 9) for i in range(3000)))
     tasks = split(find_files(path), 9000)
     assert len(tasks) > 5
-    counted, errors = _count(Reading(blank_nodes=BlankNodes("keep")), 1000, False, tasks[0])
+    counted, errors = _count(Reading(blank_nodes=BlankNodes("keep")), 1000, tasks[0])
     for task in tasks[1:]:
-        counted.merge(_count(Reading(blank_nodes=BlankNodes("keep")), 1000, False, task)[0])
+        counted.merge(_count(Reading(blank_nodes=BlankNodes("keep")), 1000, task)[0])
     whole = stats(path)
     made = counted.result(20)
     assert (made.statements, made.predicates.top) == (whole.statements, whole.predicates.top)

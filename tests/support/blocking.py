@@ -14,7 +14,7 @@ WORDS = {
     "an asynchronous iterator of": "an iterator of",
     "AsyncIterable[Any] | Iterable[Any]": "Iterable[Any]",
     "AsyncIterable, AsyncIterator, Iterable,": "Iterable, Iterator,",
-    "pause, service_error": "pause_thread, service_error",
+    "    pause,\n": "    pause_thread,\n",
     "for statement in statements_of(batch):\n                yield statement": "yield from statements_of(batch)",
     "await pause(": "pause_thread(",
     "aiter(sending)": "iter(sending)",

@@ -12,7 +12,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, Protocol, TypeVar, overload
 
-from jelly._bytes.names import is_open_file, is_path, is_remote, is_web, split_suffix
+from jelly._bytes.names import Closing, is_open_file, is_path, is_remote, is_web, split_suffix
 from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer, StatementIterator
@@ -40,7 +40,7 @@ from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
     from jelly._dataset.blank_node_scope import BlankNodes
-    from jelly.patch._seekable import PatchFile
+    from jelly.patch._stream import PatchFile
 
 Item = TypeVar("Item")
 # Items of a file that a notebook shows.
@@ -49,7 +49,7 @@ Opened = TypeVar("Opened", bound="IndexedFile[Any]")
 T = TypeVar("T")
 
 
-class IndexedFile(Generic[Item]):
+class IndexedFile(Closing, Generic[Item]):
     """Base of `JellyFile` and `jelly.patch.PatchFile`: a file of items with an index or a sidecar file."""
 
     _patch = False
@@ -90,12 +90,6 @@ class IndexedFile(Generic[Item]):
         self._lock = Lock()
         self._has_looked = False  # for filters
         self._filters: Filters | None = None
-
-    def __enter__(self: Opened) -> Opened:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file."""
@@ -216,7 +210,7 @@ def open_indexed(kind: type[Opened], src: Any, limits: Mapping[str, Any]) -> Ope
 
 
 @dataclass(eq=False, repr=False)
-class Indexed:
+class Indexed(Closing):
     """A file with an index in the place of a reader: threads read it, or only what ``query`` may find is read."""
 
     file: IndexedFile[Any]
@@ -232,12 +226,6 @@ class Indexed:
         self.format: Format = JELLY_PATCH if self.file._patch else JELLY
         self.options: Any = self.file.index.options
         self.size: int = self.file.index.size
-
-    def __enter__(self) -> Indexed:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file, unless it is one of the caller."""

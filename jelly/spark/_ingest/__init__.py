@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
@@ -40,7 +40,7 @@ from jelly.spark._ingest.tasks import (
 )
 from jelly.spark._jobs import cores, described, on_executors, plain_error, session
 from jelly.spark._parts import Part, Reading
-from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute, exists, find_files
+from jelly.spark._parts.files import READING_LIMITS, Directories, File, Paths, absolute, exists, find_files
 from jelly.spark._store import Json, Store, UrlStore, store_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _untold(*now: int) -> None:
 
 @checked(READING_LIMITS)
 def ingest(
-    src: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    src: Paths,
     out: str | os.PathLike[str],
     *,
     spark: SparkSession | str | None = None,
@@ -200,13 +200,10 @@ def ingest(
     store = _store(out, storage)
     tables = Tables(layout, buckets, seed, tuple(sort)) if layout in BUILT else None
     flat: Layout = "flat" if tables else cast("Layout", layout)
-    reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
-    skips = on_error == "skip"
-    work = Work(store, to, flat, partition_by, tuple(sort), skips, reading, tables)
-    paths = absolute(src)
-    files, left_out = reading.sources(
-        paths, pattern, skip_unknown=skip_unknown, skip_errors=skips, allow_empty=allow_empty
-    )
+    labels, skips = BlankNodes(blank_nodes, skolem_base), on_error == "skip"
+    reading = Reading(format, dict(storage or {}), labels, limits, pattern, skip_unknown, skips)
+    work = Work(store, to, flat, partition_by, tuple(sort), reading, tables)
+    paths, files, left_out = reading.sources(src, allow_empty)
     # Larger tasks make fewer files; with some for each core none waits long for the last one.
     cut = partial(reading.split, split_bytes=split_bytes, directories=Directories(tuple(paths), partitions),
                   tasks=_TASKS_OF_CORE * (cores(spark) or _CORES))  # fmt: skip
@@ -216,7 +213,7 @@ def ingest(
     settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
     settings |= tables.settings() if tables else {}
     settings |= {} if partitions else {"partitions": False}
-    report = Ingestion(store.url, unknown=[file.path for file in left_out])
+    report = Ingestion(store.url, unknown=left_out)
     with _Session(spark, conf) as running:
         journal: Any = _delta(store, settings, schema(flat), work.column) if to == "delta" else (
             DirectoryTasks(store, settings)
@@ -280,7 +277,7 @@ def _due(
     stale = {*journal.changed(plan), *(gone if prune else ())}
     if stale and work.to != "delta":
         raise _kept(journal, stale)
-    if not work.skip and (kept := journal.errors(paths - stale)):
+    if not work.reading.skip_errors and (kept := journal.errors(paths - stale)):
         told = IngestProblem(**kept[0]).error()
         told.reason += " (skipped by an earlier run)"
         raise told

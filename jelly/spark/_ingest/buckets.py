@@ -31,7 +31,7 @@ from jelly._options.layouts import BuiltLayout
 from jelly.errors import JellyOptionsError
 from jelly.spark._parts import BATCH_ROWS, Rows, Shares
 from jelly.spark._parts.files import open_file
-from jelly.spark._store import Json, Staged, Store
+from jelly.spark._store import Json, Staged, Store, made_path
 from jelly.spark._tables import (
     JOINS,
     TERMS,
@@ -98,16 +98,9 @@ def _write_buckets(
             _write_parquet(rows, folder, kind, f"bucket={bucket}", f"part-{name}.parquet", **options)
 
 
-def _made(*names: str) -> str:
-    """The path of a file, whose directory is made."""
-    path = os.path.join(*names)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    return path
-
-
 def _write_parquet(table: pa.Table, *names: str, **options: Any) -> None:
-    """Write a table to a file, see `_made`. ``options`` are those of pyarrow."""
-    parquet.write_table(table, _made(*names), row_group_size=GROUP_ROWS, compression="zstd", **options)
+    """Write a table to a file, see `made_path`. ``options`` are those of pyarrow."""
+    parquet.write_table(table, made_path(*names), row_group_size=GROUP_ROWS, compression="zstd", **options)
 
 
 # ---- by the tasks that read the sources
@@ -140,7 +133,7 @@ def write_ids(
     rows = 0
     for number, run in enumerate(runs(batches, seed)):
         table = run.triples()
-        _write_terms(run.terms(), _made(folder, SCRATCH, f"{name}-{number}.arrow"), buckets)
+        _write_terms(run.terms(), made_path(folder, SCRATCH, f"{name}-{number}.arrow"), buckets)
         columns = {part: table[part].to_numpy() for part in (*sort, "subject")}
         subjects = columns["subject"]
         if tuple(sort or ("subject",)) == ("subject",):
@@ -176,7 +169,7 @@ def merge_terms(bucket: int, buckets: int, scratch: Sequence[str], folder: str) 
     n = sum(map(len, parts))
     if not n:
         return 0
-    path = _made(folder, "terms", f"bucket={bucket}", "part-0.parquet")
+    path = made_path(folder, "terms", f"bucket={bucket}", "part-0.parquet")
     # Hashes are spread evenly, so that equal ranges of them are equal numbers of terms.
     steps = -(-n // _MERGE_ROWS)
     width = (1 << _ID_BITS) // buckets
@@ -323,7 +316,7 @@ def _write_sorted(schema: pa.Schema, rows: Rows, files: list[str], folder: str, 
     for number, (of, parts) in enumerate(groupby(found, key=itemgetter(0))):
         pieces = (part.select(schema.names).cast(schema) for _, part in parts)
         read = pa.RecordBatchReader.from_batches(schema, (batch for piece in pieces for batch in piece.to_batches()))
-        path = _made(folder, of, f"part-{name}-{number}.parquet")
+        path = made_path(folder, of, f"part-{name}-{number}.parquet")
         n += write_table_file(path, read, group_rows=SORTED_GROUP_ROWS)
     return {"statements": n}
 

@@ -29,8 +29,7 @@ from uuid import uuid4
 from jelly._formats.arrow_tables import compute, pa, parquet, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._options.layouts import Layout, find_layout
-from jelly._streams.output_options import is_columns
-from jelly._streams.widening import ALL_FIELDS
+from jelly._streams.outputs import ALL_FIELDS, is_columns
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._ingest.buckets import SCRATCH, Step, Tables, tables_in_runs
@@ -116,7 +115,6 @@ class Work:
     layout: Layout
     partition_by: str | None
     sort_by: Sequence[str]
-    skip: bool = False
     reading: Reading = Reading()  # noqa: RUF009 - it is frozen
     tables: Tables | None = None  # of a layout that is built
     job: str = ""
@@ -145,8 +143,8 @@ def run_task(work: Work, task: list[Part] | Step) -> Json:
     context = TaskContext.get()
     name = task_name(task)
     attempt = f"{name}-{context.taskAttemptId() if context else os.getpid()}"
-    done: Json = {"task": name, "job": work.job, "parts": [], "on_error": "skip" if work.skip else "fail"}
-    errors: Errors = [] if work.skip else None
+    errors: Errors = [] if work.reading.skip_errors else None
+    done: Json = {"task": name, "job": work.job, "parts": [], "on_error": "fail" if errors is None else "skip"}
     staged: list[Staged] = []
     try:
         with work.store.task(work.job, attempt) as folder:
@@ -166,7 +164,7 @@ def run_task(work: Work, task: list[Part] | Step) -> Json:
     done["files"] = [[file.name, file.size] for file in staged]
     done["staged"] = staged
     done["errors"] = [asdict(IngestProblem.of(error)) for error in errors or ()]
-    work.store.write_json(report_name(work.job, attempt), done)
+    work.store.write_json(f"{TEMPORARY}/{work.job}/{_REPORTS}/{attempt}.json", done)
     return done
 
 
@@ -526,11 +524,6 @@ def _whole(done: set[Key]) -> bool:
             return False
         at = ends.pop(at)
     return True
-
-
-def report_name(job: str, attempt: str) -> str:
-    """The name of the report of an attempt at a task."""
-    return f"{TEMPORARY}/{job}/{_REPORTS}/{attempt}.json"
 
 
 def new_reports(store: Store, job: str | None, seen: set[str]) -> Iterator[Json]:

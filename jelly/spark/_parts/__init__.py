@@ -42,8 +42,10 @@ from jelly.spark._parts.files import (
     NONE,
     Directories,
     File,
+    Paths,
     Said,
     Storage,
+    absolute,
     find_files,
     fitting,
     in_directories,
@@ -116,13 +118,17 @@ class Reading:
 
     ``format`` is that of all files; by default the suffix of each decides. ``storage`` goes to file systems of fsspec.
     ``blank_nodes`` says what becomes of their labels. ``limits`` are those of any format, such as ``max_line_bytes``; a
-    file has those of its own.
+    file has those of its own. The names of the files must match ``pattern``; ``skip_unknown`` leaves out those with the
+    suffix of no format, which are an error otherwise, unless the tasks ``skip_errors``.
     """
 
     format: str | None = None
     storage: Storage = field(default_factory=dict, repr=False)
     blank_nodes: BlankNodes = KEEP
     limits: Mapping[str, int] = field(default_factory=dict)
+    pattern: str | None = None
+    skip_unknown: bool = False
+    skip_errors: bool = False
 
     def open(self, path: str) -> BinaryIO:
         """Open the path or URL of a file."""
@@ -155,35 +161,31 @@ class Reading:
 
     # ---- the plan
 
-    def sources(
-        self, paths: Sequence[str], pattern: str | None, *, skip_unknown: bool, skip_errors: bool, allow_empty: bool
-    ) -> tuple[list[File], list[File]]:
-        """The files that a job reads, and those that it leaves out, see `known`.
+    def sources(self, src: Paths, allow_empty: bool) -> tuple[list[str], list[File], list[str]]:
+        """The paths that a job reads, their files, and the paths of those that it leaves out, see `known`.
 
         No files at all are an error without ``allow_empty``.
         """
-        found = find_files(paths, pattern=pattern, storage=self.storage)
-        files, left_out = self.known(found, skip_unknown=skip_unknown, skip_errors=skip_errors)
+        paths = absolute(src)
+        files, left_out = self.known(find_files(paths, pattern=self.pattern, storage=self.storage))
         if not files and not allow_empty:
-            raise nothing_to_read(paths, pattern)
-        return files, left_out
+            raise nothing_to_read(paths, self.pattern)
+        return paths, files, [file.path for file in left_out]
 
     def known(
-        self, files: Sequence[File], *, skip_unknown: bool, skip_errors: bool, content: Content = Content.STATEMENTS
+        self, files: Sequence[File], content: Content = Content.STATEMENTS
     ) -> tuple[list[File], list[File]]:
-        """The files to read, and with ``skip_unknown`` those that are left out because of their suffix.
-
-        Without it such files are an error, unless the tasks ``skip_errors``.
+        """The files to read, and those that are left out because of their suffix.
 
         >>> files = [File("a.nt", 1, 0.0), File("README.md", 1, 0.0)]
-        >>> [file.name for file in Reading().known(files, skip_unknown=True, skip_errors=False)[1]]
+        >>> [file.name for file in Reading(skip_unknown=True).known(files)[1]]
         ['README.md']
         """
         unknown = [file for file in files if self._form(file, content) is None]
-        if skip_unknown:
+        if self.skip_unknown:
             unwanted = set(unknown)
             return [file for file in files if file not in unwanted], unknown
-        if unknown and not skip_errors:
+        if unknown and not self.skip_errors:
             raise unknown_error(unknown)
         return [*files], []
 

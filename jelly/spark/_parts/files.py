@@ -24,6 +24,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 from urllib.parse import unquote
 
@@ -49,6 +50,7 @@ MARKER = "_commit-"
 # The keywords for limits of reading statements.
 READING_LIMITS = frozenset(limit.name for limit in SETTABLE) & READING
 
+Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 # Options for a file system of fsspec.
 Storage: TypeAlias = Mapping[str, Any]
 
@@ -77,7 +79,7 @@ class File:
         return self.path.rstrip("/").rpartition("/")[2] if is_url(self.path) else os.path.basename(self.path)
 
 
-def absolute(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+def absolute(paths: Paths) -> list[str]:
     """Absolute paths, without file: before them, as executors run in other directories than the driver.
 
     >>> absolute(["/data/x.jelly", "file:///data/*/", "s3://bucket/day"])
@@ -99,7 +101,7 @@ def absolute(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
 
 
 def find_files(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    paths: Paths,
     *,
     pattern: str | None = None,
     storage: Storage | None = None,
@@ -236,10 +238,9 @@ def _leads_back(root: str, folder: str, name: str) -> bool:
     path = os.path.join(folder, name)
     if not os.path.islink(path):
         return False
-    target = os.path.join(os.path.realpath(path), "")
-    while len(folder) > len(root) and not os.path.join(os.path.realpath(folder), "").startswith(target):
-        folder = os.path.dirname(folder)
-    return os.path.join(os.path.realpath(folder), "").startswith(target)
+    target, at = Path(path).resolve(), Path(folder)
+    on_the_way = [at, *at.parents][: 1 + len(at.relative_to(root).parts)]
+    return any(each.resolve().is_relative_to(target) for each in on_the_way)
 
 
 def _stat(path: str) -> list[File]:

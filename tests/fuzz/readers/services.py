@@ -20,7 +20,7 @@ from jelly import JellyError
 from jelly._bytes.source import Source
 from jelly._streams.frames import FrameDecoder
 from jelly.grpc import _protocol as protocol
-from jelly.grpc._framing import Fitting
+from jelly.grpc._protocol import Fitting
 
 Pieces = Iterable[bytes]
 
