@@ -24,7 +24,6 @@ _TAGS: dict[str | None, tuple[int, ...]] = {None: (Kind.TEXT,), "ltr": (Kind.TEX
 _COMPARED = 1 << 24
 # Nobody can write terms that have the hash of another one without this key.
 _SEED = os.urandom(16)
-_BUILT = 1024
 
 
 class Terms:
@@ -120,6 +119,14 @@ class Terms:
         return self._referring(literals, np.array(found, np.int64))
 
 
+def batch_of(terms: Iterable[Any]) -> Batch:
+    """A Batch with a statement for each of some terms, which stands in all of its places."""
+    builder = BatchBuilder(3)
+    for term in terms:
+        builder.add((term, term, term))
+    return builder.batch
+
+
 class HashedTerms:
     """Many terms to look for at once, by their hashes.
 
@@ -130,13 +137,8 @@ class HashedTerms:
     """
 
     def __init__(self, terms: Iterable[Any]) -> None:
-        made = []
-        builder, rows, more = BatchBuilder(3), ((term, term, term) for term in terms), True
-        while more:
-            more = builder.extend(rows, _BUILT)
-            made.append(term_hash(builder.batch, _SEED)[builder.batch.o])
-            builder.clear()
-        self._hashes: Ids = np.concatenate(made)
+        batch = batch_of(terms)
+        self._hashes: Ids = term_hash(batch, _SEED)[batch.o]
         self._hashes = self._hashes[np.argsort(self._hashes[:, 0])]
         # Nearly all other terms are left out by these bits of their hashes.
         self._bits = np.uint64((1 << max(16, len(self._hashes).bit_length() + 5)) - 1)
@@ -155,9 +157,7 @@ class HashedTerms:
 
 def sought(term: Any) -> Sought:
     """The entry of a term in filters."""
-    builder = BatchBuilder(3, 1)
-    builder.add((term, term, term))
-    batch = builder.batch
+    batch = batch_of([term])
     id = int(batch.o[0])
     text = batch.text[batch.start[id] : batch.start[id + 1]].tobytes()
     return Sought(text, int(slot_keys(batch, batch.o)[0][0]))
