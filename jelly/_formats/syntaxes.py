@@ -290,12 +290,10 @@ def open_reader(
 # ---- Batches to quads
 
 
-def library_of(
-    mark: Callable[[bytes], bytes] | None = None, iri: Callable[[str], Any] = ox.NamedNode
-) -> TermAdapter:
+def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
     """The adapter for terms of pyoxigraph, for the ``library`` of `jelly.Writer` and `jelly.Reader.frames`.
 
-    ``mark`` is `Marks.put`, if language tags are to keep their letter case; ``iri`` makes IRIs.
+    ``mark`` is `Marks.put`, if language tags are to keep their letter case.
     """
 
     def marked(tag: str) -> str:
@@ -304,7 +302,7 @@ def library_of(
     return TermAdapter(
         "pyoxigraph",
         classes=CLASSES[:4],
-        iri=iri,
+        iri=ox.NamedNode,
         bnode=ox.BlankNode,
         plain=ox.Literal,
         lang=lambda text, tag: ox.Literal(text, language=marked(tag)),

@@ -39,15 +39,15 @@ _DATA = re.compile(r"\bVALUES\s*(?:(?:[?$]\w+|\([^(){}]*\))\s*)?\{[^{}]*\}|\bIN\
 _WORD = re.compile(r"<<|>>|[?$@^]?\w[\w:]*(?:[.-]+[\w:]+)*|[^\s\w]")
 _BEGINS, _ENDS = frozenset(("(", "[", "{", "<<")), frozenset((")", "]", "}", ">>"))
 _LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
-_EMPTY = re.compile(r"\bconstruct\s*\{\s*\}", re.I)
 _SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
 # template for none.
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}", re.I)
 # It takes up to eight digits after this, and what a backslash before it stands before for an escape.
 _ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
-# Functions that tell how a term is written, and what stands between one and the name of its variable.
-WRITTEN, OF = ("STR", "DATATYPE", "LANG"), "\u00b7"
+# Functions that tell how a term is written, and terms in the syntax of N-Triples that pyoxigraph may write otherwise.
+_VALUES = re.compile('"\\^\\^<http://www.w3.org/2001/XMLSchema#')
+WRITTEN = {"STR": _VALUES, "DATATYPE": _VALUES, "LANG": re.compile('"@[\\w-]*[A-Z]')}
 # In a text that replaces others, and what begins a group of a regular expression.
 _REPLACED = re.compile(r"\\(?P<escaped>[\\$])|\$(?P<number>[0-9]+)")
 _GROUPS = re.compile(r"(?<!\\)(?:\\\\)*\((?!\?)")
@@ -194,7 +194,7 @@ def _parsed(sparql: str) -> Any:
     if _SERVICE.search(text):
         raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")
     variables, broken = _variables(sparql)
-    algebra = None if _UNSURE.search(text) or _ESCAPES.search(sparql) else _translated(sparql, text, variables)
+    algebra = None if _UNSURE.search(text) or _ESCAPES.search(sparql) else _translated(sparql, variables)
     if broken is not None:
         if algebra is None:
             raise broken
@@ -202,7 +202,7 @@ def _parsed(sparql: str) -> Any:
     return algebra
 
 
-def _translated(sparql: str, text: str, variables: list[Any] | None) -> Any:
+def _translated(sparql: str, variables: list[Any] | None) -> Any:
     """The algebra of a query with these variables, or of one that only pyoxigraph refuses; None if there is none."""
     bare = _TEXTS.sub(lambda found: " " if found[0].startswith("#") else found[0], sparql)
     try:
@@ -211,15 +211,12 @@ def _translated(sparql: str, text: str, variables: list[Any] | None) -> Any:
             parts = [*walk(read.as_list())]
             # RDFLib has no variables of the last VALUES for * in a part of a query.
             is_lost = any(part.name == "SubSelect" and part.valuesClause and not part.projection for part in parts)
-            if variables is None and (not read[1].projection or any(map(_is_ungrouped, parts))):
+            if is_lost or (variables is None and (not read[1].projection or any(map(_is_ungrouped, parts)))):
                 return None
             query = _algebra.translateQuery(read)
     except Exception:  # RDFLib raises many
         return None
     algebra = query.algebra
-    # For RDFLib an empty template is none, as in CONSTRUCT WHERE.
-    if is_lost or (algebra.name == "ConstructQuery" and not algebra.template and _EMPTY.search(text)):
-        return None
     algebra.base = query.prologue.base or None
     if variables is not None and algebra.name == "SelectQuery":
         # RDFLib has those of SELECT * in no order, and without those that are in the last VALUES alone.
@@ -348,7 +345,7 @@ def _of_regex(replacement: Any, pattern: Any, flags: Any) -> Any:
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes.
 
-    What a function tells of how a variable x is written is a variable, too: STR·x.
+    In those functions of variables that are WRITTEN a line ends before the variable, as it does nowhere else.
     """
 
     def text(part: Any) -> str:
@@ -376,7 +373,7 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
         expression = CompValue(kind, **expression)
         expression["replacement"] = _of_regex(expression.replacement, expression.pattern, expression.flags or "")
     if function in WRITTEN and isinstance(expression.arg, rdflib.Variable):
-        return f"?{function}{OF}{name(expression.arg)}"
+        return f"{function}\n(?{name(expression.arg)})"
     if function in WRITTEN and is_constant(expression.arg):
         found = written(function, to_term(expression.arg))
         return "(1/0)" if found is None else str(found)
