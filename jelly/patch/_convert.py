@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
-from jelly._bytes.names import name_of
+from jelly._bytes.names import is_path, name_of
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source
 from jelly._bytes.workers import Workers
 from jelly._dataset.output import Conversion, bytes_of, convert_items, refuse_for_tables
-from jelly._dataset.seekable.file import Indexed, open_indexed
-from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, Content, find, table_kind
+from jelly._dataset.seekable.file import Indexed
+from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, SEEKING, Content, find, table_kind
 from jelly._options.layouts import Layout
 from jelly._options.options import MIN_NAME_TABLE, PatchOptions
 from jelly._options.settings import checked
 from jelly._streams.widening import open_fields
+from jelly.errors import JellyError
 from jelly.patch._arrow import read_arrow, write_arrow, write_changes
 from jelly.patch._seekable import PatchFile
 from jelly.patch._stream import PatchReader, PatchWriter
@@ -50,8 +52,10 @@ def convert(
         reader: Any = PatchReader(src, format=format, **given)
         reader.workers = workers
         file = None
-        if workers.threads > 1 and reader.format is JELLY_PATCH:
-            file = open_indexed(PatchFile, src, given)
+        has_threads = workers.threads > 1 and reader.format is JELLY_PATCH
+        if has_threads and is_path(src) and os.path.isfile(src) and given.keys() <= SEEKING:
+            with suppress(JellyError):  # there is no index
+                file = PatchFile(src, **given)
         if file is not None:
             reader.close()
             reader = Indexed(file, threads)

@@ -26,9 +26,9 @@ from jelly._core.algebra.select import term_rows
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import Profile, groups_of, of_objects, placed, profiles_of
+from jelly._dataset.tables.profile import Profile, groups_of, placed, profiles_of
 from jelly._dataset.tables.wide import TYPE
-from jelly._formats.arrow_tables import STRING, cast, compute, from_batches, pa
+from jelly._formats.arrow_tables import STRING, cast, compute, from_batches, of_objects, pa
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellySyntaxError, JellyUnsupportedError
 
