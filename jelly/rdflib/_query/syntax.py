@@ -135,27 +135,13 @@ def _and(first: Any, *others: Any) -> Any:
     return first if alone else CompValue("ConditionalAndExpression", expr=first, other=[*others])
 
 
-_algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue, and_=_and)
-_aggregates = _algebra.translateAggregates
+def _sample(part: Any, v: Any = None) -> Any:
+    """An aggregate. RDFLib would also take some value of each variable elsewhere: those are names of groups and of
+    expressions, and unbound if they are no such names."""
+    return part if getattr(part, "name", "").startswith("Aggregate_") else None
 
 
-def _with_names(query: Any, group: Any) -> Any:
-    """Translate the aggregates of a query. RDFLib looks in the group for the names of expressions, where others have
-    them."""
-    made, names = _aggregates(query, group)
-    known = {each.evar for each in query.projection or ()}
-    own = {each.res: each.vars for each in made.A if each.name == "Aggregate_Sample" and each.vars in known}
-
-    def named(part: Any) -> Any:
-        return own.get(part) if isinstance(part, rdflib.Variable) else None
-
-    for each in query.projection or ():
-        each.expr = _algebra.traverse(each.expr, visitPre=named)
-    query.orderby = _algebra.traverse(query.orderby, visitPre=named)
-    return made, names
-
-
-_algebra.translateAggregates = _with_names
+_algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue, and_=_and, _sample=_sample)
 
 
 def _ignore_nothing(part: Any) -> None:
@@ -258,7 +244,7 @@ def _is_ungrouped(part: Any) -> bool:
         def note(inner: Any, found: set[Any] = found) -> Any:
             if isinstance(inner, rdflib.Variable):
                 found.add(inner)
-            return inner if getattr(inner, "name", "").startswith("Aggregate_") else None
+            return _sample(inner)
 
         _algebra.traverse([each.var, each.expr], visitPre=note)
         if not found <= known:
