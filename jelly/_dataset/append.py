@@ -202,11 +202,8 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Stream, ke
                     _put(made, base, tail, tail.encode(batch, keep_frames=True if batch.metadata else None))
                     batch = None  # before the next one takes memory
                     batch = next(batches, None)
-                if index is None:
-                    _put(made, base, tail, Encoder.close(tail))
-                else:
-                    before = [*index.keyframes[1:], (base, index.statements, index.frames, 0)]
-                    _put(made, base, tail, tail.close_after(before))
+                before = [] if index is None else [*index.keyframes[1:], (base, index.statements, index.frames, 0)]
+                _put(made, base, tail, tail.close_after(before) if before else Encoder.close(tail))
                 if made is not written:
                     made.close()
                 written.flush()

@@ -65,7 +65,7 @@ class Numbers:
         """The numbers of terms of any library."""
         batch = batch_of(map(to_term, terms))
         with self._lock:
-            return self.dictionary.numbers(batch, add=True).tolist()
+            return [*map(int, self.dictionary.numbers(batch, add=True))]
 
     def batch(self, variables: tuple[str, ...], rows: Any) -> Batch:
         """Results of numbers: -1 is unbound."""
@@ -249,7 +249,7 @@ class Numbers:
         batch = self.batch(("term",), _cells(rows, ["term"]))
         return [None if term is None else _key(term) for (term,) in batch]
 
-    def integers(self, rows: list[Row]) -> list[int | None]:
+    def integers(self, rows: list[Any]) -> list[int]:
         """The numbers of integers."""
         return self.of(Literal(number) for (number,) in rows)
 
