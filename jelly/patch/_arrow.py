@@ -31,7 +31,6 @@ from jelly._core.algebra.changes import Transactions
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.operations import Commit, Header, Start
-from jelly._dataset.output import written_bytes
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING
 from jelly._options.layouts import Layout
 from jelly._options.options import PatchOptions, StatementType
@@ -178,4 +177,4 @@ def write_changes(
                     error.row = first + int(np.count_nonzero(is_row[: error.row - before]))
                     break
         raise
-    return rows, written_bytes(writer)
+    return rows, writer._sink.size

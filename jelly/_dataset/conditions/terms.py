@@ -24,6 +24,8 @@ _TAGS: dict[str | None, tuple[int, ...]] = {None: (Kind.TEXT,), "ltr": (Kind.TEX
 _COMPARED = 1 << 24
 # Nobody can write terms that have the hash of another one without this key.
 _SEED = os.urandom(16)
+# Terms that are in a Batch at a time.
+_BUILT = 1024
 
 
 class Terms:
@@ -136,9 +138,9 @@ class HashedTerms:
     ['<a:p>']
     """
 
-    def __init__(self, terms: Iterable[Any]) -> None:
-        batch = batch_of(terms)
-        self._hashes: Ids = term_hash(batch, _SEED)[batch.o]
+    def __init__(self, terms: Sequence[Any]) -> None:
+        pieces = (batch_of(terms[at : at + _BUILT]) for at in range(0, len(terms), _BUILT))
+        self._hashes: Ids = np.concatenate([term_hash(batch, _SEED)[batch.o] for batch in pieces])
         self._hashes = self._hashes[np.argsort(self._hashes[:, 0])]
         # Nearly all other terms are left out by these bits of their hashes.
         self._bits = np.uint64((1 << max(16, len(self._hashes).bit_length() + 5)) - 1)

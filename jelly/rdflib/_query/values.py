@@ -178,7 +178,8 @@ class Numbers:
         if text.startswith("DISTINCT "):
             cuts = starts[np.unique(starts // _TOGETHER, return_index=True)[1]]
             if (most := int(sizes.max(initial=0))) > max(32 * self.room // _ROW, _TOGETHER):
-                raise JellyLimitError(f"{kind}({text}) of {most} rows in one group")
+                asked = text.replace("\n", "")
+                raise JellyLimitError(f"{kind}({asked}) of {most} rows in one group")
         first = np.union1d(starts, cuts)
         lengths = np.diff(first, append=len(cells))
         of = full[np.searchsorted(starts, first, "right") - 1]
