@@ -36,7 +36,7 @@ from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.guards import PieceFile, guard_json, guard_turtle, guard_xml
 from jelly._formats.language_case import JsonMarks, Marks, Written
-from jelly._formats.protocols import Framing
+from jelly._formats.protocols import Framing, declared_in
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly._options.limits import default
 from jelly._options.options import StreamOptions
@@ -453,9 +453,7 @@ class SyntaxWriter:
         them."""
         batch = self._capabilities.fit(batch)
         before = dict(self._prefixes)
-        names: dict[int, list[tuple[str, str]]] = {}
-        for _, frame, name, iri in batch.namespaces:
-            names.setdefault(frame, []).append((name, iri))
+        names = declared_in(batch)
         made: list[bytes] = []
         waiting: list[bytes] = []
         declared = b""

@@ -8,8 +8,8 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.statements import Quad, Triple
+from jelly._formats.protocols import declared_in
 from jelly._options.settings import checked
-from jelly._streams.reader import declared_in
 
 # The entry of the metadata that is the note.
 NOTE = "rdfm.note"
