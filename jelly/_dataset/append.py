@@ -204,7 +204,8 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Stream, ke
                     _put(made, base, tail, tail.encode(batch, keep_frames=True if batch.metadata else None))
                     batch = None  # before the next one takes memory
                     batch = next(batches, None)
-                _put(made, base, tail, _closed(tail, base, index))
+                before = [] if index is None else [*index.keyframes[1:], (base, index.statements, index.frames, 0)]
+                _put(made, base, tail, tail.close_after(before) if before else Encoder.close(tail))
                 if made is not written:
                     made.close()
                 written.flush()
@@ -231,13 +232,6 @@ def _put(made: Any, base: int, tail: StreamEncoder, data: bytes) -> None:
     if isinstance(made, FrameWriter):
         made.cut([base, *(base + place for place in tail.cuts())])
     made.write(data)
-
-
-def _closed(tail: StreamEncoder, base: int, index: Index | None) -> bytes:
-    """The remaining frames, with the index of the whole file."""
-    if index is None:
-        return Encoder.close(tail)
-    return tail.close_after([*index.keyframes[1:], (base, index.statements, index.frames, 0)])
 
 
 def _needs_more(options: StreamOptions, batch: Batch) -> bool:

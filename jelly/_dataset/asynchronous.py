@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as Waiting
 from typing import Any, TypeVar
@@ -18,43 +18,70 @@ T = TypeVar("T")
 _LOOK = 1.0
 
 
-async def run(read: Callable[[asyncio.AbstractEventLoop, list[Chunks]], Iterator[T]]) -> AsyncIterator[T]:
+async def run(read: Callable[[Loop], Iterator[T]]) -> AsyncIterator[T]:
     """The items of an iterator, which a thread of its own makes, and ends with the last item.
 
-    ``read`` gets the loop, and a list for the chunks of asynchronous sources, see `bridged`.
+    ``read`` gets the running loop, which makes the chunks of asynchronous sources.
     """
-    loop = asyncio.get_running_loop()
-    chunks: list[Chunks] = []
-    items: Iterator[T] | None = None
+    loop = Loop(asyncio.get_running_loop())
     end: Any = object()
-    is_over = False
 
-    def advance() -> T:
-        nonlocal items
-        if items is None:
-            items = read(loop, chunks)
-            if is_over:  # since before there were chunks to cancel
-                cancel()
-        return next(items, end)
+    def made() -> Iterator[T]:
+        yield from read(loop)
 
-    def cancel() -> None:
-        for each in chunks:
-            each.cancel()
-
-    def close() -> None:
-        if items is not None:
-            items.close()  # type: ignore[attr-defined]
-
+    items: Any = made()
     # Not one of the threads that all share: it may wait for the next chunk for long.
     workers = Workers(1, beside=True)
     try:
-        while (item := await asyncio.wrap_future(workers.submit(advance), loop=loop)) is not end:
+        while (item := await asyncio.wrap_future(workers.submit(next, items, end), loop=loop.loop)) is not end:
             yield item
     finally:
-        is_over = True
-        cancel()
+        loop.cancel()
         # When the thread is done with the item that it may be at.
-        workers.submit(close).add_done_callback(lambda _: workers.drop())
+        workers.submit(items.close).add_done_callback(lambda _: workers.drop())
+
+
+class Loop:
+    """An event loop that makes chunks, for which threads wait until that is of no use any more."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._is_over = False
+        self._waiting: set[Future[Any]] = set()
+
+    def bridged(self, src: Any) -> Any:
+        """A source with its asynchronous parts as iterators of chunks."""
+        if isinstance(src, list | tuple):
+            return [*map(self.bridged, src)]
+        is_file = inspect.iscoroutinefunction(getattr(src, "read", None))
+        return Chunks(src, is_file, self) if is_file or hasattr(src, "__aiter__") else src
+
+    def wait(self, following: Coroutine[Any, Any, T]) -> T:
+        """What a coroutine gives."""
+        try:
+            if self._is_over:
+                raise CancelledError
+            waiting = asyncio.run_coroutine_threadsafe(following, self.loop)
+        except (CancelledError, RuntimeError):  # the loop is closed
+            following.close()
+            raise
+        self._waiting.add(waiting)
+        if self._is_over:  # since the first look
+            waiting.cancel()
+        while True:
+            try:
+                found = waiting.result(_LOOK)
+            except Waiting:
+                if waiting.done() or self.loop.is_closed():
+                    raise
+                continue
+            self._waiting.discard(waiting)
+            return found
+
+    def cancel(self) -> None:
+        self._is_over = True
+        for each in [*self._waiting]:
+            each.cancel()
 
 
 class Chunks:
@@ -62,56 +89,22 @@ class Chunks:
 
     is_live = True
 
-    def __init__(self, src: Any, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, src: Any, is_file: bool, loop: Loop) -> None:
         self.origin = src
         self._loop = loop
-        self._is_over = False
-        self._waiting: Future[Any] | None = None
-        self._read = src.read if inspect.iscoroutinefunction(getattr(src, "read", None)) else None
-        self._iterator: Any = src.__aiter__() if self._read is None else None
+        self._iterator: Any = None if is_file else src.__aiter__()
 
     async def _following(self) -> Any:
         """The next chunk; None at the end."""
-        if self._read is not None:
-            return await self._read(CHUNK) or None
+        if self._iterator is None:
+            return await self.origin.read(CHUNK) or None
         return await anext(self._iterator, None)
 
     def __iter__(self) -> Chunks:
         return self
 
     def __next__(self) -> Any:
-        if self._is_over:
-            raise CancelledError
-        following = self._following()
-        try:
-            self._waiting = asyncio.run_coroutine_threadsafe(following, self._loop)
-        except RuntimeError:  # the loop is closed
-            following.close()
-            raise
-        if self._is_over:  # since the first look
-            self._waiting.cancel()
-        while True:
-            try:
-                chunk = self._waiting.result(_LOOK)
-            except Waiting:
-                if self._waiting.done() or self._loop.is_closed():
-                    raise
-                continue
-            if chunk is None:
-                raise StopIteration
-            return chunk
-
-    def cancel(self) -> None:
-        self._is_over = True
-        if self._waiting is not None:
-            self._waiting.cancel()
-
-
-def bridged(src: Any, loop: asyncio.AbstractEventLoop, made: list[Chunks]) -> Any:
-    """A source with its asynchronous parts as iterators of chunks."""
-    if isinstance(src, list | tuple):
-        return [bridged(each, loop, made) for each in src]
-    if hasattr(src, "__aiter__") or inspect.iscoroutinefunction(getattr(src, "read", None)):
-        made.append(Chunks(src, loop))
-        return made[-1]
-    return src
+        chunk = self._loop.wait(self._following())
+        if chunk is None:
+            raise StopIteration
+        return chunk

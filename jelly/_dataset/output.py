@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from jelly._bytes.names import AsText, is_path, is_text, name_of
-from jelly._bytes.sink import Sink, SinkWriter
+from jelly._bytes.sink import Sink
 from jelly._bytes.source import Progress, Source
 from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
@@ -130,7 +130,7 @@ def convert_items(
                 writer.add_batch(batch)
                 batch = None  # before the next one takes memory
                 batch = next(batches, None)
-    return converted(began, reader, getattr(writer, counted), written_bytes(writer), getattr(writer, "messages", 0))
+    return converted(began, reader, getattr(writer, counted), writer._sink.size, getattr(writer, "messages", 0))
 
 
 def write_dataset(
@@ -240,7 +240,7 @@ def write_stream(
             batch = None  # before the next one takes memory
         if flat:  # what stands in Batches of which no statement was taken
             _declare(writer, source, declared)
-    return writer.statements, written_bytes(writer)
+    return writer.statements, writer._sink.size
 
 
 def _declare(writer: Writer, source: Stream, declared: dict[str, str], batch: Batch | None = None) -> None:
@@ -386,8 +386,3 @@ def bytes_of(path: Any) -> int:
     if os.path.isdir(path):
         return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
     return os.path.getsize(path) if os.path.isfile(path) else 0
-
-
-def written_bytes(writer: SinkWriter) -> int:
-    """Bytes of what was written, see `Sink.size`."""
-    return writer._sink.size

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._bytes.source import Progress
 from jelly._dataset.conditions.pattern import Wanted
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.output import Conversion
+from jelly._dataset.output import Conversion, Options
 from jelly._dataset.sources import OF_SOURCES, Sources
 from jelly._dataset.steps.order import MEMORY, check_order
 from jelly._options.layouts import FolderLayout, LayoutWithValues
-from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.inputs import by_content
 from jelly.errors import MissingExtraError
@@ -207,7 +206,7 @@ def convert(
     dst: Any,
     *,
     to: str | None = None,
-    options: StreamOptions | Mapping[str, Any] | None = None,
+    options: Options = None,
     frame_rows: int | None = None,
     frame_bytes: int = 1_000_000,
     seekable: bool | None = None,

@@ -77,22 +77,13 @@ def expand(src: Any) -> list[Any]:
 
 def _known(name: str, paths: Iterable[str]) -> list[str]:
     """Those files of a directory, in order, whose suffix is that of a format of statements or of a table."""
-    found = sorted(path for path in paths if is_known(path))
+    found = sorted(path for path in paths if table_kind(path) or split_suffix(path)[0] in _SUFFIXES)
     if not found:
         raise FileNotFoundError(
             f"the directory {name} has no file of statements: expected files with one of the suffixes"
             f" {', '.join((*_SUFFIXES, *TABLE_SUFFIXES))}, and perhaps one of a compression"
         )
     return found
-
-
-def is_known(path: str) -> bool:
-    """Whether the suffix of a file is that of a format of statements or of a table.
-
-    >>> is_known("x.nt.gz"), is_known("x.parquet"), is_known("x.txt")
-    (True, True, False)
-    """
-    return table_kind(path) is not None or split_suffix(path)[0] in _SUFFIXES
 
 
 class Sources:

@@ -4,14 +4,16 @@ pyarrow is imported here, and by others from here."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from jelly._core.arrow.buffer_pool import Pool
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import LANG_STRING_IRI, XSD_STRING_IRI
 from jelly._formats.registry import Later
 from jelly._options.layouts import VALUES, LayoutWithValues, ResultLayout, check_result_layout, find_layout
 from jelly._options.settings import checked
@@ -119,6 +121,36 @@ def column_type(type: str) -> pa.DataType:
     if type.startswith("array<"):
         return pa.list_(column_type(type[6:-1]))
     return pa.large_string() if type == STRING else _FORMS[type][0]
+
+
+class Shape(NamedTuple):
+    """The properties that objects share: kind, datatype (of literals), type of a column for their values."""
+
+    kind: str
+    datatype: str = ""  # that of literals: xsd:string and rdf:langString are written out
+    type: str = STRING
+
+
+def of_objects(rows: pa.Table, typed: bool = True) -> Counter[Shape]:
+    """The shapes of the objects of some rows of the flat layout, and how many have each."""
+    found: Counter[Shape] = Counter()
+    groups = rows.group_by(["object_kind", "datatype", "lang"]).aggregate([([], "count_all")])
+    for group in groups.to_pylist():
+        kind, datatype, n = group["object_kind"], group["datatype"], group["count_all"]
+        type = STRING
+        if kind != "literal":
+            datatype = ""
+        elif group["lang"] is not None:
+            datatype = LANG_STRING_IRI
+        elif datatype is None:
+            datatype = XSD_STRING_IRI
+        elif typed:
+            values = rows["object"]
+            if n < len(rows):
+                values = values.filter(compute.equal(rows["datatype"], datatype))
+            type = type_of(values, datatype)
+        found[Shape(kind, datatype, type)] += n
+    return found
 
 
 def values_of(name: str, objects: pa.Array, datatypes: pa.Array) -> pa.Array:
@@ -509,7 +541,9 @@ def _typed(variables: tuple[str, ...], batches: Iterable[Batch], dictionary: boo
     with pa.ipc.new_stream(sink, plain) as out:
         for batch in made.read_all(batches):
             for types, column in zip(found, batch.columns, strict=True):
-                _add_types(types, column.drop_null())
+                if STRING not in types:
+                    objects = pa.table(column.drop_null().flatten(), [*TERM.values()])
+                    types.update(shape.type for shape in of_objects(objects))
             values = [column.flatten()[1] for column in batch.columns]
             out.write_batch(pa.RecordBatch.from_arrays(values, schema=plain))
     sink.detach()
@@ -527,18 +561,6 @@ def _typed(variables: tuple[str, ...], batches: Iterable[Batch], dictionary: boo
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, cast_all())
-
-
-def _add_types(types: set[str], terms: pa.StructArray) -> None:
-    """Add the types of columns that can hold the values of some terms."""
-    if STRING in types:
-        return
-    _, values, datatypes, _, _ = terms.flatten()
-    for datatype in datatypes.unique().to_pylist():
-        # Those without a datatype, such as IRIs, are strings.
-        types.add(type_of(values.filter(compute.equal(datatypes, datatype)), datatype) if datatype else STRING)
-        if STRING in types:
-            break
 
 
 # ---- metadata of frames, which is at the end of a frame, so that rows wait for the end of their frame

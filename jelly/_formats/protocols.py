@@ -48,3 +48,11 @@ class BatchWriter(Protocol):
 
     def close(self) -> bytes:
         """The bytes that end the stream."""
+
+
+def declared_in(batch: Batch) -> dict[int, list[tuple[str, str]]]:
+    """The prefixes and IRIs of the namespaces that each frame of a Batch declares."""
+    declared: dict[int, list[tuple[str, str]]] = {}
+    for _, frame, name, iri in batch.namespaces:
+        declared.setdefault(frame, []).append((name, iri))
+    return declared

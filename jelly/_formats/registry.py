@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
-import importlib
 import os
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from jelly._bytes.names import is_path, name_of, split_suffix
@@ -30,15 +31,9 @@ class Content(enum.Enum):
 Content.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
-_IMPORTED: dict[str, Any] = {}
-
-
-def _module(name: str) -> Any:
-    """A module of a codec. A look at those that are imported is a twentieth of the time to open a small input."""
-    found = _IMPORTED.get(name)
-    if found is None:  # import_module waits for another thread that imports it: sys.modules has it before it is whole
-        found = _IMPORTED[name] = importlib.import_module(name)
-    return found
+# A module of a codec. A look at those that are imported is a twentieth of the time to open a small input. Where another
+# thread imports it, import_module waits until it is whole; sys.modules has it before.
+_module = cache(import_module)
 
 
 class Later:

@@ -36,7 +36,7 @@ from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.guards import PieceFile, guard_json, guard_turtle, guard_xml
 from jelly._formats.language_case import JsonMarks, Marks, Written
-from jelly._formats.protocols import Framing
+from jelly._formats.protocols import Framing, declared_in
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly._options.limits import default
 from jelly._options.options import StreamOptions
@@ -290,12 +290,10 @@ def open_reader(
 # ---- Batches to quads
 
 
-def library_of(
-    mark: Callable[[bytes], bytes] | None = None, iri: Callable[[str], Any] = ox.NamedNode
-) -> TermAdapter:
+def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
     """The adapter for terms of pyoxigraph, for the ``library`` of `jelly.Writer` and `jelly.Reader.frames`.
 
-    ``mark`` is `Marks.put`, if language tags are to keep their letter case; ``iri`` makes IRIs.
+    ``mark`` is `Marks.put`, if language tags are to keep their letter case.
     """
 
     def marked(tag: str) -> str:
@@ -304,7 +302,7 @@ def library_of(
     return TermAdapter(
         "pyoxigraph",
         classes=CLASSES[:4],
-        iri=iri,
+        iri=ox.NamedNode,
         bnode=ox.BlankNode,
         plain=ox.Literal,
         lang=lambda text, tag: ox.Literal(text, language=marked(tag)),
@@ -455,9 +453,7 @@ class SyntaxWriter:
         them."""
         batch = self._capabilities.fit(batch)
         before = dict(self._prefixes)
-        names: dict[int, list[tuple[str, str]]] = {}
-        for _, frame, name, iri in batch.namespaces:
-            names.setdefault(frame, []).append((name, iri))
+        names = declared_in(batch)
         made: list[bytes] = []
         waiting: list[bytes] = []
         declared = b""

@@ -14,6 +14,7 @@ from jelly._core.ntriples.text import TextReader
 from jelly._core.terms.materialize import Materializer, StatementIterator, read_whole
 from jelly._core.terms.statements import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
+from jelly._formats.protocols import declared_in
 from jelly._formats.registry import JELLY, NQ, NT, READING, VERSIONS, Content
 from jelly._formats.sniff import HEAD, explain
 from jelly._options.options import StreamOptions
@@ -248,14 +249,6 @@ def whole_frame(batches: Iterable[Batch], index: int = 0, library: TermAdapter |
         whole.statements += statements
         whole.namespaces += [(prefix, iri) for _, _, prefix, iri in batch.namespaces]
     return whole
-
-
-def declared_in(batch: Batch) -> dict[int, list[tuple[str, str]]]:
-    """The prefixes and IRIs of the namespaces that each frame of a Batch declares."""
-    declared: dict[int, list[tuple[str, str]]] = {}
-    for _, frame, name, iri in batch.namespaces:
-        declared.setdefault(frame, []).append((name, iri))
-    return declared
 
 
 def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Iterator[Frame]:

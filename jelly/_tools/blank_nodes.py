@@ -24,8 +24,9 @@ from jelly._core.algebra.content import blank_terms
 from jelly._core.base.batch import Batch
 from jelly._core.base.kinds import Kind
 from jelly._core.ntriples.statement_table import StatementTable
+from jelly._dataset.steps.order import starts
 from jelly._tools.compare import TOO_MUCH_ALIKE, Pattern, TooMuchAlike, map_component
-from jelly._tools.partitions import runs, starts
+from jelly._tools.partitions import runs
 from jelly.errors import JellyError, JellyWarning
 
 # Levels of quoted triples in quoted triples that are shown: some quote others so often that no memory holds them

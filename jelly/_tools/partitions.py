@@ -22,6 +22,7 @@ from jelly._core.algebra.row_index import RowIndex
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF, XSD_STRING_IRI
 from jelly._core.base.kinds import Kind
+from jelly._dataset.steps.order import starts
 from jelly._streams.spool import PartFile
 from jelly.errors import JellyLimitError
 
@@ -81,15 +82,6 @@ def refuse_more(n: int, limit: int) -> None:
     """Raise JellyLimitError for more partitions than the limit."""
     if n > limit:
         raise JellyLimitError(f"there are more than {limit} partitions; raise max_partitions to count them")
-
-
-def starts(*columns: Array) -> Array:
-    """Where a row of columns differs from the one before."""
-    found = np.ones(len(columns[0]), bool)
-    found[1:] = False
-    for column in columns:
-        found[1:] |= column[1:] != column[:-1]
-    return found
 
 
 def runs(begins: Array, chosen: Array) -> tuple[Array, Array, Array]:

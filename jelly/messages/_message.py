@@ -9,9 +9,9 @@ from typing import Any, Literal
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.statements import Quad, Triple
+from jelly._formats.protocols import declared_in
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.reader import declared_in
 from jelly._streams.writer import arity_of
 from jelly.errors import JellyArgumentError
 

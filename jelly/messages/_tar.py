@@ -17,8 +17,9 @@ from jelly._bytes.names import split_suffix
 from jelly._bytes.source import Source
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
+from jelly._formats.protocols import declared_in
 from jelly._formats.registry import JSON_LD, NQ, NT, Format, find
-from jelly._streams.reader import Reader, declared_in
+from jelly._streams.reader import Reader
 from jelly._streams.writer import Writer
 from jelly.errors import (
     JellyError,

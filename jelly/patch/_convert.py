@@ -23,23 +23,24 @@ TC .
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import numpy as np
 
-from jelly._bytes.names import name_of
+from jelly._bytes.names import is_path, name_of
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source
 from jelly._bytes.workers import Workers
 from jelly._core.algebra.changes import Transactions
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.operations import Commit, Header, Start
-from jelly._dataset.output import Conversion, bytes_of, convert_items, refuse_for_tables, written_bytes
-from jelly._dataset.seekable.file import Indexed, open_indexed
-from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, Content, find, table_kind
+from jelly._dataset.output import Conversion, bytes_of, convert_items, refuse_for_tables
+from jelly._dataset.seekable.file import Indexed
+from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, SEEKING, Content, find, table_kind
 from jelly._options.layouts import Layout
 from jelly._options.options import MIN_NAME_TABLE, PatchOptions, StatementType
 from jelly._options.settings import checked
@@ -174,7 +175,7 @@ def write_changes(
                     error.row = first + int(np.count_nonzero(is_row[: error.row - before]))
                     break
         raise
-    return rows, written_bytes(writer)
+    return rows, writer._sink.size
 
 
 # ---- files
@@ -206,8 +207,10 @@ def convert(
         reader: Any = PatchReader(src, format=format, **given)
         reader.workers = workers
         file = None
-        if workers.threads > 1 and reader.format is JELLY_PATCH:
-            file = open_indexed(PatchFile, src, given)
+        has_threads = workers.threads > 1 and reader.format is JELLY_PATCH
+        if has_threads and is_path(src) and os.path.isfile(src) and given.keys() <= SEEKING:
+            with suppress(JellyError):  # there is no index
+                file = PatchFile(src, **given)
         if file is not None:
             reader.close()
             reader = Indexed(file, threads)

@@ -19,8 +19,8 @@ from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.kinds import kinds_of
-from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.model import BlankNode
+from jelly._dataset.conditions.terms import batch_of
 from jelly._tools.blank_nodes import components, match_labels
 from jelly.errors import JellyWarning
 from jelly.patch._changes import SEED_BYTES, RowHasher
@@ -132,10 +132,7 @@ class _Nodes:
 
     def has(self, label: str) -> bool:
         """Whether a blank node has a label."""
-        builder = BatchBuilder(3)
-        node = BlankNode(label)
-        builder.add((node, node, node))
-        return bool(self._index.find(term_hash(builder.batch, self._seed))[0] >= 0)
+        return bool(self._index.find(term_hash(batch_of([BlankNode(label)]), self._seed))[0] >= 0)
 
     def to_match(self, hasher: RowHasher) -> tuple[RowIndex, list[_Rows], list[_Rows]]:
         """The statements of all parts in which one differs: from the first side each statement once, from the second

@@ -25,10 +25,11 @@ from jelly._core.algebra.content import term_hash
 from jelly._core.algebra.select import term_rows
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
+from jelly._dataset.steps.order import starts
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import Profile, groups_of, of_objects, placed, profiles_of
+from jelly._dataset.tables.profile import Profile, groups_of, placed, profiles_of
 from jelly._dataset.tables.wide import TYPE
-from jelly._formats.arrow_tables import STRING, cast, compute, from_batches, pa
+from jelly._formats.arrow_tables import STRING, cast, compute, from_batches, of_objects, pa
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellySyntaxError, JellyUnsupportedError
 
@@ -173,7 +174,7 @@ def order_of_runs(ids: Ids) -> npt.NDArray[np.intp]:
     >>> order_of_runs(np.array([7, 7, 2, 2, 9, 2])).tolist()
     [2, 3, 5, 0, 1, 4]
     """
-    firsts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
+    firsts = np.flatnonzero(starts(ids))
     order = _order(ids[firsts])
     lengths = np.diff(firsts, append=len(ids))[order]
     # What is to be added to the place of each row in the result to have its place in ids.
@@ -190,9 +191,9 @@ def first_of_each(table: pa.Table) -> pa.Table:
     ids = table["id"].to_numpy()
     order = np.argsort(ids, kind="stable")
     table, ids = table.take(order), ids[order]
-    again = np.append(False, ids[1:] == ids[:-1])
-    _check(table, np.flatnonzero(again))
-    return table.filter(pa.array(~again))
+    is_first = starts(ids)
+    _check(table, np.flatnonzero(~is_first))
+    return table.filter(pa.array(is_first))
 
 
 def _check(terms: pa.Table, again: Ids) -> None:

@@ -21,6 +21,7 @@ from support.shared import shared
 import jelly
 import jelly.oxigraph
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
+from jelly._formats import registry
 from jelly._formats.guards import MAX_ELEMENTS, MAX_TRIPLE_TERMS
 from jelly._formats.language_case import Marks
 from jelly._formats.registry import FORMATS, find
@@ -529,7 +530,7 @@ def test_the_command(tmp_path):
 def test_without_pyoxigraph(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyoxigraph", None)
     monkeypatch.delitem(sys.modules, "jelly._formats.syntaxes")
-    monkeypatch.setattr("jelly._formats.registry._IMPORTED", {})
+    registry._module.cache_clear()
     for call in (lambda: jelly.read(tmp_path / "a.ttl"), lambda: jelly.write(tmp_path / "b.rdf", [Triple(S, P, S)])):
         (tmp_path / "a.ttl").write_bytes(b"")
         with pytest.raises(jelly.MissingExtraError, match=r"jelly-rdf\[oxigraph\]"):

@@ -544,6 +544,7 @@ def test_groups_of_an_expression_without_a_name(key: str) -> None:
         ("?k (COUNT(?x) AS ?c) (?c + ?k AS ?d)", "GROUP BY (STRLEN(STR(?s)) AS ?k)", ["3 3 6"]),
         ("?s (COUNT(?x) AS ?c) (IF(?c > 1, SUM(?x)/?c, 0) AS ?d)", "GROUP BY ?s ORDER BY ?d", ["b 1 0", "s 2 1.5"]),
         ("?s (COUNT(?x) AS ?c)", "GROUP BY ?s ORDER BY DESC(?c) SUM(?x)", ["s 2", "b 1"]),
+        ("?s (COUNT(?x) AS ?c)", "GROUP BY ?s HAVING (?x > 1)", []),  # it is no name of a group
         ("?s (SUM(?x)/?c AS ?d) (COUNT(?x) AS ?c)", "GROUP BY ?s", None),
         ("?s (COUNT(?x) AS ?c) (?c + ?x AS ?d)", "GROUP BY ?s", None),
         ("?s (COUNT(?x) AS ?c) (?c + +1.0 AS ?d)", "GROUP BY ?s", None),  # which RDFLib cannot be asked for

@@ -24,6 +24,7 @@ _TAGS: dict[str | None, tuple[int, ...]] = {None: (Kind.TEXT,), "ltr": (Kind.TEX
 _COMPARED = 1 << 24
 # Nobody can write terms that have the hash of another one without this key.
 _SEED = os.urandom(16)
+# Terms that are in a Batch at a time.
 _BUILT = 1024
 
 
@@ -120,6 +121,14 @@ class Terms:
         return self._referring(literals, np.array(found, np.int64))
 
 
+def batch_of(terms: Iterable[Any]) -> Batch:
+    """A Batch with a statement for each of some terms, which stands in all of its places."""
+    builder = BatchBuilder(3)
+    for term in terms:
+        builder.add((term, term, term))
+    return builder.batch
+
+
 class HashedTerms:
     """Many terms to look for at once, by their hashes.
 
@@ -129,14 +138,9 @@ class HashedTerms:
     ['<a:p>']
     """
 
-    def __init__(self, terms: Iterable[Any]) -> None:
-        made = []
-        builder, rows, more = BatchBuilder(3), ((term, term, term) for term in terms), True
-        while more:
-            more = builder.extend(rows, _BUILT)
-            made.append(term_hash(builder.batch, _SEED)[builder.batch.o])
-            builder.clear()
-        self._hashes: Ids = np.concatenate(made)
+    def __init__(self, terms: Sequence[Any]) -> None:
+        pieces = (batch_of(terms[at : at + _BUILT]) for at in range(0, len(terms), _BUILT))
+        self._hashes: Ids = np.concatenate([term_hash(batch, _SEED)[batch.o] for batch in pieces])
         self._hashes = self._hashes[np.argsort(self._hashes[:, 0])]
         # Nearly all other terms are left out by these bits of their hashes.
         self._bits = np.uint64((1 << max(16, len(self._hashes).bit_length() + 5)) - 1)
@@ -155,9 +159,7 @@ class HashedTerms:
 
 def sought(term: Any) -> Sought:
     """The entry of a term in filters."""
-    builder = BatchBuilder(3, 1)
-    builder.add((term, term, term))
-    batch = builder.batch
+    batch = batch_of([term])
     id = int(batch.o[0])
     text = batch.text[batch.start[id] : batch.start[id + 1]].tobytes()
     return Sought(text, int(slot_keys(batch, batch.o)[0][0]))

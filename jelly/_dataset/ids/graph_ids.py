@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.base.batch import Batch
-from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.model import IRI
-from jelly._core.terms.statements import Triple
+from jelly._dataset.conditions.terms import batch_of
 from jelly._html import html_table
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, need
@@ -173,9 +171,7 @@ class GraphIds:
         int or None
             Its id; None if it has none.
         """
-        builder = BatchBuilder(3)
-        builder.add(Triple(IRI("x:s"), IRI("x:p"), term))
-        found = int(self.dictionary.numbers(builder.batch, relations=relation and self.apart)[0])
+        found = int(self.dictionary.numbers(batch_of([term]), relations=relation and self.apart)[0])
         return found if 0 <= found < (self.n_relations if relation and self.apart else self.n_nodes) else None
 
     def terms(self) -> list[str]:

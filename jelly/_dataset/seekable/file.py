@@ -199,16 +199,6 @@ class IndexedFile(Closing, Generic[Item]):
         return self[at : at + 1][0]
 
 
-def open_indexed(kind: type[Opened], src: Any, limits: Mapping[str, Any]) -> Opened | None:
-    """The open file if ``src`` is the path of one with an index and all ``limits`` are for such files, else None."""
-    if not is_path(src) or not os.path.isfile(src) or not limits.keys() <= SEEKING:
-        return None
-    try:
-        return kind(src, **limits)
-    except JellyError:
-        return None
-
-
 @dataclass(eq=False, repr=False)
 class Indexed(Closing):
     """A file with an index in the place of a reader: threads read it, or only what ``query`` may find is read."""

@@ -81,6 +81,15 @@ def _keys(batch: Batch, by: str) -> list[Rows]:
     return keys or [np.zeros(len(batch), np.int64)]
 
 
+def starts(*columns: Any) -> Any:
+    """Where a row of columns differs from the one before."""
+    found = np.ones(len(columns[0]), bool)
+    found[1:] = False
+    for column in columns:
+        found[1:] |= column[1:] != column[:-1]
+    return found
+
+
 def sorted_rows(batch: Batch, by: str, *, unique: bool = False, in_pieces: bool = False) -> Rows:
     """The numbers of the rows of a Batch in order: those with equal terms in the order they have, or only the first.
 
@@ -98,14 +107,7 @@ def sorted_rows(batch: Batch, by: str, *, unique: bool = False, in_pieces: bool 
         order = np.argsort(keys[0], kind="stable" if stable else None)
     else:
         order = np.lexsort(keys[::-1])
-    if unique:
-        new = np.zeros(len(order), bool)
-        new[:1] = True
-        for key in keys:
-            ordered = key[order]
-            new[1:] |= ordered[1:] != ordered[:-1]
-        order = order[new]
-    return order
+    return order[starts(*(key[order] for key in keys))] if unique else order
 
 
 def in_slices(batch: Batch, rows: Rows) -> Iterator[Batch]:

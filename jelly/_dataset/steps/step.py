@@ -178,12 +178,12 @@ class Items(Iterator[T]):
             self._items.close()  # type: ignore[attr-defined]
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        from jelly._dataset.asynchronous import bridged, run
+        from jelly._dataset.asynchronous import run
 
-        def make(loop: Any, chunks: list[Any]) -> Iterator[T]:
+        def make(loop: Any) -> Iterator[T]:
             kind, (sources, *how) = self._dataset.__reduce__()
             sources = sources.but()
-            sources.each = bridged(sources.each, loop, chunks)
+            sources.each = loop.bridged(sources.each)
             return self._read(kind(sources, *how))
 
         async for item in run(make):

@@ -11,21 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jelly._core.base.constants import LANG_STRING_IRI, XSD_STRING_IRI
-from jelly._formats.arrow_tables import STRING, compute, pa, schema, type_of
+from jelly._formats.arrow_tables import STRING, Shape, compute, of_objects, pa, schema
 from jelly.errors import JellyLimitError
 
 # Columns of many rows have more than 2 GB.
 LARGE = pa.schema([column.with_type(pa.large_string()) for column in schema()])
 Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Shape:
-    """The properties that objects share: kind, datatype (of literals), type of a column for their values."""
-
-    kind: str
-    datatype: str = ""  # that of literals: xsd:string and rdf:langString are written out
-    type: str = STRING
 
 
 @dataclass(slots=True)
@@ -83,28 +74,6 @@ class Profile:
         self.graphs += other.graphs
         self.subjects += other.subjects
         self.most = max(self.most, other.most)
-
-
-def of_objects(rows: pa.Table, typed: bool = True) -> Counter[Shape]:
-    """The shapes of the objects of some rows of the flat layout, and how many have each."""
-    found: Counter[Shape] = Counter()
-    groups = rows.group_by(["object_kind", "datatype", "lang"]).aggregate([([], "count_all")])
-    for group in groups.to_pylist():
-        kind, datatype, n = group["object_kind"], group["datatype"], group["count_all"]
-        type = STRING
-        if kind != "literal":
-            datatype = ""
-        elif group["lang"] is not None:
-            datatype = LANG_STRING_IRI
-        elif datatype is None:
-            datatype = XSD_STRING_IRI
-        elif typed:
-            values = rows["object"]
-            if n < len(rows):
-                values = values.filter(compute.equal(rows["datatype"], datatype))
-            type = type_of(values, datatype)
-        found[Shape(kind, datatype, type)] += n
-    return found
 
 
 def profiles_of(blocks: Iterable[pa.Table], typed: bool = True, max_columns: float = math.inf) -> dict[str, Profile]:

@@ -346,6 +346,11 @@ class Algebra:
         if kind == "SAMPLE":
             value = self._value(over, cells)
             return value if value in keys else f"any_value({value})"
+        if kind in ("MIN", "MAX") and isinstance(over, rdflib.Variable):
+            # The term as it is written, by the order of ORDER BY; none where the variable is not always bound.
+            value = self._value(over, cells)
+            found = f"arg_{kind.lower()}({value}, {self._functions.order()}({value}))"
+            return f"CASE count({value}) WHEN count(*) THEN {found} END"
         joins = kind == "GROUPCONCAT"
         # pyoxigraph keeps languages, where SPARQL 1.1 (18.5.1.7) joins strings.
         text, columns = self._text(CompValue("Builtin_STR", arg=over) if joins else over, cells)

@@ -39,7 +39,6 @@ _DATA = re.compile(r"\bVALUES\s*(?:(?:[?$]\w+|\([^(){}]*\))\s*)?\{[^{}]*\}|\bIN\
 _WORD = re.compile(r"<<|>>|[?$@^]?\w[\w:]*(?:[.-]+[\w:]+)*|[^\s\w]")
 _BEGINS, _ENDS = frozenset(("(", "[", "{", "<<")), frozenset((")", "]", "}", ">>"))
 _LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
-_EMPTY = re.compile(r"\bconstruct\s*\{\s*\}", re.I)
 _SERVICE = re.compile("service", re.I)
 _IS_SERVICE = re.compile(r"(?<![\w?$:@-])service(?:silent)?\b", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
@@ -47,8 +46,9 @@ _IS_SERVICE = re.compile(r"(?<![\w?$:@-])service(?:silent)?\b", re.I)
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}", re.I)
 # It takes up to eight digits after this, and what a backslash before it stands before for an escape.
 _ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
-# Functions that tell how a term is written, and what stands between one and the name of its variable.
-WRITTEN, OF = ("STR", "DATATYPE", "LANG"), "\u00b7"
+# Functions that tell how a term is written, and terms in the syntax of N-Triples that pyoxigraph may write otherwise.
+_VALUES = re.compile('"\\^\\^<http://www.w3.org/2001/XMLSchema#')
+WRITTEN = {"STR": _VALUES, "DATATYPE": _VALUES, "LANG": re.compile('"@[\\w-]*[A-Z]')}
 # In a text that replaces others, and what begins a group of a regular expression.
 _REPLACED = re.compile(r"\\(?P<escaped>[\\$])|\$(?P<number>[0-9]+)")
 _GROUPS = re.compile(r"(?<!\\)(?:\\\\)*\((?!\?)")
@@ -138,29 +138,13 @@ def _and(first: Any, *others: Any) -> Any:
     return first if alone else CompValue("ConditionalAndExpression", expr=first, other=[*others])
 
 
-_algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue, and_=_and)
-_aggregates = _algebra.translateAggregates
+def _sample(part: Any, v: Any = None) -> Any:
+    """An aggregate. RDFLib would also take some value of each variable elsewhere: those are names of groups and of
+    expressions, and unbound if they are no such names."""
+    return part if getattr(part, "name", "").startswith("Aggregate_") else None
 
 
-def _with_names(query: Any, group: Any) -> Any:
-    """Translate the aggregates of a query. RDFLib looks in the group for the names of expressions, where others have
-    them, and for the variables of the last VALUES, which are joined later (SPARQL 1.1, section 18.2.4.3)."""
-    made, names = _aggregates(query, group)
-    joined = {*query.valuesClause.var} if query.valuesClause else set()
-    names = [each for each in names if each[1] not in joined or each[1] in (group.expr or ())]
-    known = {each.evar for each in query.projection or ()} | joined
-    own = {each.res: each.vars for each in made.A if each.name == "Aggregate_Sample" and each.vars in known}
-
-    def named(part: Any) -> Any:
-        return own.get(part) if isinstance(part, rdflib.Variable) else None
-
-    for each in query.projection or ():
-        each.expr = _algebra.traverse(each.expr, visitPre=named)
-    query.orderby = _algebra.traverse(query.orderby, visitPre=named)
-    return made, names
-
-
-_algebra.translateAggregates = _with_names
+_algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue, and_=_and, _sample=_sample)
 
 
 def _ignore_nothing(part: Any) -> None:
@@ -198,7 +182,7 @@ def _parsed(sparql: str) -> Any:
     _refuse_large(text)
     _refuse_service(sparql, text)
     variables, broken = _variables(sparql)
-    algebra = None if _UNSURE.search(text) or _ESCAPES.search(sparql) else _translated(sparql, text, variables)
+    algebra = None if _UNSURE.search(text) or _ESCAPES.search(sparql) else _translated(sparql, variables)
     if broken is not None:
         if algebra is None:
             raise broken
@@ -206,7 +190,7 @@ def _parsed(sparql: str) -> Any:
     return algebra
 
 
-def _translated(sparql: str, text: str, variables: list[Any] | None) -> Any:
+def _translated(sparql: str, variables: list[Any] | None) -> Any:
     """The algebra of a query with these variables, or of one that only pyoxigraph refuses; None if there is none."""
     bare = _TEXTS.sub(lambda found: " " if found[0].startswith("#") else found[0], sparql)
     try:
@@ -215,15 +199,12 @@ def _translated(sparql: str, text: str, variables: list[Any] | None) -> Any:
             parts = [*walk(read.as_list())]
             # RDFLib has no variables of the last VALUES for * in a part of a query.
             is_lost = any(part.name == "SubSelect" and part.valuesClause and not part.projection for part in parts)
-            if variables is None and (not read[1].projection or any(map(_is_ungrouped, parts))):
+            if is_lost or (variables is None and (not read[1].projection or any(map(_is_ungrouped, parts)))):
                 return None
             query = _algebra.translateQuery(read)
     except Exception:  # RDFLib raises many
         return None
     algebra = query.algebra
-    # For RDFLib an empty template is none, as in CONSTRUCT WHERE.
-    if is_lost or (algebra.name == "ConstructQuery" and not algebra.template and _EMPTY.search(text)):
-        return None
     algebra.base = query.prologue.base or None
     # RDFLib has the variables of SELECT * in no order, and for it and for a template lacks those of the last VALUES.
     if algebra.name == "ConstructQuery" and algebra.template:
@@ -287,7 +268,7 @@ def _is_ungrouped(part: Any) -> bool:
         def note(inner: Any, found: set[Any] = found) -> Any:
             if isinstance(inner, rdflib.Variable):
                 found.add(inner)
-            return inner if getattr(inner, "name", "").startswith("Aggregate_") else None
+            return _sample(inner)
 
         _algebra.traverse([each.var, each.expr], visitPre=note)
         if not found <= known:
@@ -384,7 +365,7 @@ def _sum(first: str, second: str) -> str:
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes.
 
-    What a function tells of how a variable x is written is a variable, too: STR·x.
+    In those functions of variables that are WRITTEN a line ends before the variable, as it does nowhere else.
     """
 
     def text(part: Any) -> str:
@@ -414,7 +395,7 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
         expression = CompValue(kind, **expression)
         expression["replacement"] = _of_regex(expression.replacement, expression.pattern, expression.flags or "")
     if function in WRITTEN and isinstance(expression.arg, rdflib.Variable):
-        return f"?{function}{OF}{name(expression.arg)}"
+        return f"{function}\n(?{name(expression.arg)})"
     if function in WRITTEN and is_constant(expression.arg):
         found = written(function, to_term(expression.arg))
         return "(1/0)" if found is None else str(found)

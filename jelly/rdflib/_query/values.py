@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from itertools import chain, pairwise
+from itertools import pairwise
 from operator import mul
 from struct import pack, unpack
 from threading import RLock
@@ -18,15 +18,11 @@ from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.algebra.reshape import as_statements
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
-from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple, to_term
-from jelly._core.terms.statements import Triple
+from jelly._dataset.conditions.terms import batch_of
 from jelly._formats.arrow_tables import pa
-from jelly._formats.syntaxes import library_of
-from jelly._options.namespaces import is_absolute
 from jelly.errors import JellyLimitError
-from jelly.rdflib._query.syntax import OF, WRITTEN, ox, solutions, written
+from jelly.rdflib._query.syntax import WRITTEN, ox, solutions, written
 
 Row: TypeAlias = tuple[int | None, ...]
 # Values that are kept of each expression, about the bytes of one, and rows that are computed at a time.
@@ -35,9 +31,6 @@ _KEPT, _VALUE, _TOGETHER = 1 << 20, 256, 1 << 14
 _ROW = 1500
 _BITS = (1 << 64) - 1
 _ANCHOR = "x:x"  # stands where a term needs a statement
-_ESCAPED = re.compile(r'[\x00-\x20<>"{}|^`\\]')
-# Terms in the syntax of N-Triples that pyoxigraph may write otherwise.
-_TAG, _VALUES = re.compile('"@[\\w-]*[A-Z]'), re.compile('"\\^\\^<http://www.w3.org/2001/XMLSchema#')
 _TYPES = re.compile(
     r"http://www\.w3\.org/2001/XMLSchema#(?:(?P<number>(?:unsigned|nonNegative|nonPositive|positive|negative)?"
     r"(?:int|integer|long|short|byte|Integer|Int|Long|Short|Byte)|decimal|double|float)"
@@ -52,7 +45,6 @@ _SPAN = re.compile(
 # Seconds of a year, a month and so on, the first ones on average.
 _SECONDS = (31_556_952, 2_629_746, 86_400, 3600, 60, 1)
 _BOOLEANS = {"false": 0, "0": 0, "true": 1, "1": 1}
-_INTEGER = ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer")
 
 
 class Numbers:
@@ -66,18 +58,14 @@ class Numbers:
         self.room = 0  # bytes for the values of an expression
         self.dictionary = GraphDictionary()
         self._lock = RLock()
-        self._library = library_of(iri=_node)
         self._lines = TextWriter(quads=False, keep_labels=True)
         [self._anchor] = self.of([IRI(_ANCHOR)])
 
     def of(self, terms: Iterable[Any]) -> list[int]:
         """The numbers of terms of any library."""
-        builder = BatchBuilder(3)
-        anchor = IRI(_ANCHOR)
-        for term in terms:
-            builder.add(Triple(anchor, anchor, to_term(term)))
+        batch = batch_of(map(to_term, terms))
         with self._lock:
-            return [int(found) for found in self.dictionary.numbers(builder.batch, add=True)]
+            return [*map(int, self.dictionary.numbers(batch, add=True))]
 
     def batch(self, variables: tuple[str, ...], rows: Any) -> Batch:
         """Results of numbers: -1 is unbound."""
@@ -190,7 +178,8 @@ class Numbers:
         if text.startswith("DISTINCT "):
             cuts = starts[np.unique(starts // _TOGETHER, return_index=True)[1]]
             if (most := int(sizes.max(initial=0))) > max(32 * self.room // _ROW, _TOGETHER):
-                raise JellyLimitError(f"{kind}({text}) of {most} rows in one group")
+                asked = text.replace("\n", "")
+                raise JellyLimitError(f"{kind}({asked}) of {most} rows in one group")
         first = np.union1d(starts, cuts)
         lengths = np.diff(first, append=len(cells))
         of = full[np.searchsorted(starts, first, "right") - 1]
@@ -203,8 +192,6 @@ class Numbers:
             for part, value in self._solve("", names, cells[begin:end], f"?g ({name}({text}{rest}) AS ?r)", parts):
                 made[int(part.value)] = value
         numbers = self.numbered(made)
-        if kind in ("MIN", "MAX") and text.removeprefix("DISTINCT ") == f"?{names[0]}" and len(of):
-            numbers = self._given(numbers, made, first, lengths, cells[:, 0])
         if is_parted:
             column = np.array([[-1 if number is None else number] for number in numbers])
             found = self.aggregates(np.bincount(of, minlength=len(sizes)), column, name, "?x", rest, ["x"])
@@ -215,67 +202,40 @@ class Numbers:
             return found
         found = [None] * len(sizes)
         if len(of) < len(sizes):
-            [(value,)] = solutions(f"SELECT ({kind}({text}{rest}) AS ?r) {{ VALUES ({_listed(names)}) {{}} }}")
+            [(value,)] = self._solve("", names, cells[:0], f"({kind}({text}{rest}) AS ?r)")
             found = self.numbered([value]) * len(sizes)
         for group, number in zip(of.tolist(), numbers, strict=True):
             found[group] = number
         return found
 
-    def _given(self, numbers: list[int | None], values: list[Any], first: Any, lengths: Any, cells: Any) -> Any:
-        """Of the cells of groups those that have the values that were found, which pyoxigraph may write otherwise."""
-        expected = np.repeat([-1 if number is None else number for number in numbers], lengths)
-        lost = np.flatnonzero(~np.logical_or.reduceat(expected == cells, first))
-        groups = {at: cells[first[at] : first[at] + lengths[at]].tolist() for at in lost.tolist() if values[at]}
-        rows: list[Row] = [(id,) for id in dict.fromkeys(chain.from_iterable(groups.values()))]
-        known: dict[Any, Any] = {}
-        for begin in range(0, len(rows), _TOGETHER):
-            some = rows[begin : begin + _TOGETHER]
-            known.update(zip((id for (id,) in some), self.values("?x", ["x"], some), strict=True))
-        for at, ids in groups.items():
-            numbers[at] = next((id for id in ids if known[id] == values[at]), numbers[at])
-        return numbers
-
     def _solve(
         self, pattern: str, names: Sequence[str], numbers: Any, select: str, groups: Sequence[int] | None = None
     ) -> Any:
         """The solutions of a query of rows of terms, each with its number ?i, or that of its group ?g."""
-        key = "?i" if groups is None else "?g"
+        key, group = ("?i", "") if groups is None else ("?g", " GROUP BY ?g")
         ids = range(len(numbers)) if groups is None else groups
-        group = "" if groups is None else " GROUP BY ?g"
-        columns = [self._texts(column) for column in numbers.T]
-        told: dict[str, list[Any]] = {}  # how terms are written
-        for name, texts, column in zip(names, columns, numbers.T, strict=True):
-            for function in WRITTEN:
-                variable = f"{function}{OF}{name}"
-                if f"?{variable}" not in pattern + select:
-                    continue
-                if (_TAG if function == "LANG" else _VALUES).search("\n".join(texts)):
-                    told[variable] = [written(function, term) for term in self._terms(column)]
-                else:
-                    pattern, select = (
-                        re.sub(rf"\?{variable}(?!\w)", f"{function}(?{name})", text) for text in (pattern, select)
-                    )
-        # A base would make other IRIs of relative ones.
-        unwritten = ("_:", "<<") if self.base is None or not _is_relative(columns) else ("",)
-        if not any(text.startswith(unwritten) for column in columns for text in column):
-            columns += [["UNDEF" if term is None else str(term) for term in terms] for terms in told.values()]
-            values = "".join([f"({' '.join(cells)})" for cells in zip(map(str, ids), *columns, strict=True)])
-            try:
-                return solutions(
-                    f"SELECT {select} {{ VALUES ({key} {_listed((*names, *told))}) {{ {values} }} {pattern} }}{group}",
-                    base_iri=self.base,
-                )
-            except SyntaxError:
-                pass  # terms that are none by RFC 3987
-        # Blank nodes, triple terms and wrong IRIs cannot be written in a query.
-        batch = self.batch(tuple(names), numbers)
-        maker = Materializer(batch, self._library)
-        cells = batch.cells
+        columns = dict(zip(names, map(self._texts, numbers.T), strict=True))
+        for name, column in zip(names, numbers.T, strict=True):
+            for function, other in WRITTEN.items():
+                call, variable = f"{function}\n(?{name})", f"{function}{name}"
+                if call in pattern + select and other.search("\n".join(columns[name])):
+                    terms = (written(function, term) for (term,) in self.batch(("term",), column[:, None]))
+                    columns[variable] = ["UNDEF" if term is None else str(term) for term in terms]
+                    pattern, select = (text.replace(call, f"?{variable}") for text in (pattern, select))
+        listed = " ".join(f"?{name}" for name in columns)
+        has_nodes = any(text.startswith("_:") for texts in columns.values() for text in texts)
+        # A base, which functions IRI and URI may need, would make other IRIs of relative ones.
+        if not has_nodes and (self.base is None or "RI(" not in pattern + select):
+            values = "".join([f"({' '.join(cells)})" for cells in zip(map(str, ids), *columns.values(), strict=True)])
+            with suppress(SyntaxError):  # of IRIs that are none by RFC 3987
+                return solutions(f"SELECT {select} {{ VALUES ({key} {listed}) {{ {values} }} {pattern} }}{group}")
+        # What cannot be written in a query functions give.
         functions = {}
         binds = ""
-        each = [[None if id < 0 else maker.term(id) for id in column] for column in cells.T.tolist()]
-        each += [[_foreign(term) for term in terms] for terms in told.values()]
-        for name, found in zip((*names, *told), each, strict=True):
+        for name, texts in columns.items():
+            lines = "".join([f"<x:x> <x:x> {text} .\n" for text in texts if text != "UNDEF"]).encode()
+            made = ox.parse(lines, ox.RdfFormat.N_TRIPLES, lenient=True)
+            found = [None if text == "UNDEF" else next(made).object for text in texts]
             functions[ox.NamedNode(f"x:{name}")] = lambda at, found=found: found[int(at.value)]
             binds += f" BIND(<x:{name}>(?at) AS ?{name})"
         values = "".join(f"({at} {id})" for at, id in enumerate(ids))
@@ -284,47 +244,20 @@ class Numbers:
             base_iri=self.base, custom_functions=functions,
         )  # fmt: skip
 
-    def _terms(self, numbers: Any) -> list[Any]:
-        """The terms of numbers; None for -1."""
-        return [term for (term,) in self.batch(("term",), np.array(numbers, np.int32)[:, None])]
-
     def order(self, rows: list[Row]) -> list[Any]:
         """The texts by which terms are ordered: unbound, blank nodes, IRIs, numbers, dates and booleans, other
         literals, triple terms by their parts."""
-        numbers = [-1 if id is None else id for (id,) in rows]
-        return [None if term is None else _key(term) for term in self._terms(numbers)]
+        batch = self.batch(("term",), _cells(rows, ["term"]))
+        return [None if term is None else _key(term) for (term,) in batch]
 
-    def integers(self, rows: list[Row]) -> list[int | None]:
+    def integers(self, rows: list[Any]) -> list[int]:
         """The numbers of integers."""
-        return self.numbered([ox.Literal(str(number), datatype=_INTEGER) for (number,) in rows])
+        return self.of(Literal(number) for (number,) in rows)
 
 
 def _cells(rows: list[Row], names: Sequence[str]) -> Any:
     """Rows of numbers as an array, -1 for None."""
     return np.array([-1 if id is None else id for row in rows for id in row], np.int32).reshape(len(rows), len(names))
-
-
-def _foreign(term: Any) -> Any:
-    """An IRI or literal without a language as a term of pyoxigraph."""
-    return None if term is None else (_node if isinstance(term, IRI) else ox.Literal)(term.value)
-
-
-def _node(iri: str) -> Any:
-    """An IRI of pyoxigraph, also of what is none by RFC 3987."""
-    with suppress(ValueError):
-        return ox.NamedNode(iri)
-    escaped = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", iri)
-    [made] = ox.parse(f"<{escaped}> <x:x> <x:x> .".encode(), ox.RdfFormat.N_TRIPLES, lenient=True)
-    return made.subject
-
-
-def _is_relative(columns: list[list[str]]) -> bool:
-    """Whether some terms, in the syntax of N-Triples, are relative IRIs."""
-    return any(text.startswith("<") and not is_absolute(text[1:]) for column in columns for text in column)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return " ".join(f"?{name}" for name in names)
 
 
 def _key(term: Any) -> str:
