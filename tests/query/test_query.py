@@ -242,7 +242,7 @@ def test_explain(sparql: str, way: str, told: str) -> None:
             "SERVICE",
         ),
         ("SELECT * { ?s ?p ?o FILTER(<a:f>(?o)) }", jelly.JellyUnsupportedError, "custom function"),
-        ("INSERT DATA { <a:s> <a:p> <a:o> }", jelly.JellySyntaxError, "no SPARQL query"),
+        ("INSERT DATA { <a:s> <a:p> <a:o> }", jelly.JellySyntaxError, "an update .INSERT., not a query"),
     ],
 )
 def test_refused(sparql: str, error: type[Exception], match: str) -> None:
@@ -698,6 +698,9 @@ def test_command(people: Path, tmp_path: Path) -> None:
 def test_command_refuses(people: Path, tmp_path: Path) -> None:
     code, _, told = run("query", people, "SELECT nothing")
     assert (code, told.startswith("error: this is no SPARQL query")) == (1, True)
+    update = "PREFIX delete: <a:insert> # add\nDELETE WHERE { ?s ?p ?o }"
+    code, _, told = run("query", people, update)
+    assert (code, told.startswith("error: this is an update (DELETE), not a query")) == (1, True)
     assert run("query", people, tmp_path / "none.rq")[0] == 2
     assert run("query", people, NAMES, "-o", tmp_path / "x.parquet")[0] == 2
 

@@ -39,6 +39,10 @@ _DATA = re.compile(r"\bVALUES\s*(?:(?:[?$]\w+|\([^(){}]*\))\s*)?\{[^{}]*\}|\bIN\
 _WORD = re.compile(r"<<|>>|[?$@^]?\w[\w:]*(?:[.-]+[\w:]+)*|[^\s\w]")
 _BEGINS, _ENDS = frozenset(("(", "[", "{", "<<")), frozenset((")", "]", "}", ">>"))
 _LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
+# Of a text without IRIs and comments.
+_UPDATE = re.compile(
+    r"\s*(?:(?:prefix\s+\S+|base)\s+)*(insert|delete|with|load|clear|drop|create|copy|move|add)\b", re.I
+)
 _SERVICE = re.compile("service", re.I)
 _IS_SERVICE = re.compile(r"(?<![\w?$:@-])service(?:silent)?\b", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
@@ -286,6 +290,9 @@ def _variables(sparql: str) -> tuple[list[Any] | None, Any]:
         # On its own: errors of parsers keep the variables of who calls them, and solutions must end in this thread.
         found = ox.Store().query(sparql)
     except SyntaxError as error:
+        if update := _UPDATE.match(_TEXTS.sub(" ", sparql)):
+            what = f"this is an update ({update[1].upper()}), not a query, and files are read only"
+            raise JellySyntaxError(f"{what}: change them by patches (jelly.patch)") from None
         # What could stand there instead is a page long.
         broken = JellySyntaxError(f"this is no SPARQL query: {str(error):.120}")
         if "an expression with a variable that is unbound" in str(error):
