@@ -165,6 +165,8 @@ cdef int end_element(TextRows* t, int what, const Reader* text) noexcept nogil:
     if not x.in_row or what == OTHER or (what == TRIPLE and x.n_triples == 0):
         return OK
     if what <= TRIPLE:
+        if x.term >= 0 and x.column >= 0:  # a second term
+            return refuse(t, t.at, NO_BINDING)
         x.value.what = what
         x.value.parts[VALUE] = text[0]
         if what == TRIPLE:
@@ -182,6 +184,7 @@ cdef int end_element(TextRows* t, int what, const Reader* text) noexcept nogil:
         if x.term < 0 or x.column < 0:
             return refuse(t, t.at, NO_BINDING)
         cell_of(t, x.column)[0] = x.term
+        x.column = -1
     elif what == RESULT:
         x.in_row = False
         return end_row(t)
