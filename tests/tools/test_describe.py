@@ -197,6 +197,13 @@ def test_figures_do_not_depend_on_how_they_are_counted(monkeypatch: pytest.Monke
     wide = np.array([1 << 40, 7, 1 << 40])
     (found, same), n = partitions.counted([wide, wide])
     assert (found.tolist(), same.tolist(), n.tolist()) == ([7, 1 << 40], [7, 1 << 40], [1, 2])
+    for column in (wide, wide >> 20):
+        [pairs] = partitions._different([column, column])
+        assert [one.tolist() for one in pairs] == [np.unique(column).tolist()] * 2
+    # Also a limit holds for all pieces.
+    spaces = "".join(f"<a:s{n}> <a:p> <b:{n}/o> .\n" for n in range(200)).encode()
+    with pytest.raises(jelly.JellyLimitError, match="max_partitions"):
+        jelly.describe(spaces, format="nt", linksets=True, max_partitions=100)
 
 
 def test_an_object_of_many_subjects_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
