@@ -39,7 +39,7 @@ from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, Jelly
 MAX_PEEK = 1 << 26
 
 # Rows of a piece, which become one Batch where nobody says how large those are.
-PIECE_ROWS = 1 << 16
+PIECE_ROWS = 1 << 15
 # Cells of a Batch of query results, and its text, of which there is no more than in the table.
 MAX_CELLS, MAX_TEXT = 1 << 20, 1 << 62
 
