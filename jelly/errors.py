@@ -98,7 +98,7 @@ class JellyError(Exception):
 
     @reason.setter
     def reason(self, reason: str) -> None:
-        self.args = (reason,)
+        self.args: tuple[Any, ...] = (reason,)
 
     def __str__(self) -> str:
         place = where(self, "message", *PLACES)
