@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any
 
 from jelly._bytes.names import AsText, is_path, is_text, name_of
@@ -28,7 +29,7 @@ from jelly._streams.inputs import ItemReader
 from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
-from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError, need
 
 Options = StreamOptions | Mapping[str, Any] | None
 
@@ -48,6 +49,9 @@ class Tabular:
 
     def to_pandas(self, **columns: Any) -> Any:
         """Make a DataFrame of pandas, with the columns of `to_arrow`."""
+        with need("pandas", "to_pandas needs pandas and pyarrow"):
+            for name in ("pandas", "jelly._formats.arrow_tables"):
+                import_module(name)
         return self.to_arrow(**columns).read_all().unify_dictionaries().to_pandas()
 
     def to_polars(self, **columns: Any) -> Any:

@@ -19,13 +19,13 @@ from jelly._dataset.dataset import Dataset
 from jelly._dataset.seekable.file import JellyFile
 from jelly._formats.arrow_tables import pa
 from jelly._formats.index import refuse_closed
-from jelly.errors import JellyLimitError, JellyUnsupportedError, need
+from jelly.errors import QUERIES, JellyLimitError, JellyUnsupportedError, need
 from jelly.rdflib._query.algebra import PLACE, Algebra, Table
 from jelly.rdflib._query.syntax import rdflib
 from jelly.rdflib._query.touched import Touched
 from jelly.rdflib._query.values import Numbers
 
-with need("query", "SPARQL queries need duckdb"):
+with need(*QUERIES):
     import duckdb
 
 _NUMBER = pa.int32()
