@@ -73,7 +73,8 @@ def _refusal() -> Iterator[None]:
     except duckdb.Error as error:
         told = str(error).splitlines()[0]
         _, is_limit, what = told.partition("JellyLimitError: ")  # of a function
-        if is_limit or isinstance(error, duckdb.OutOfMemoryException):
+        # DuckDB before 1.5 says of a commit without memory that it could not pin a block.
+        if is_limit or isinstance(error, duckdb.OutOfMemoryException) or "failed to pin block" in told:
             raise JellyLimitError(f"the query needs more memory than it is allowed: {what or told}") from None
         raise JellyUnsupportedError(f"DuckDB cannot answer the query: {told}") from None
 
