@@ -124,7 +124,8 @@ sbom: $(VENV)/pip
 # The tests of what uses the extras, beside the lowest versions of all of them and beside the newest. Out of the tree, with
 # the package installed: `make oldest PYTHON_OF_VERSIONS=python3.10` builds it for that Python.
 PYTHON_OF_VERSIONS ?= $(PYTHON)
-VERSIONS_TESTED := $(foreach name,cli formats grpc io kafka libraries messages patch results seekable tools,tests/$(name))
+VERSIONS_TESTED := $(foreach name,cli compression find formats grpc ids io kafka libraries messages patch query results \
+    seekable tools verbs,tests/$(name))
 oldest: RESOLUTION := lowest-direct
 newest: RESOLUTION := highest
 # Old packages use what is deprecated in newer Pythons and packages; only the newest ones answer for it.

@@ -1,6 +1,7 @@
 """Read and write RDF in Jelly, N-Triples, Turtle and other formats, at high speed."""
 
 import importlib
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jelly import _start as _start  # before all others
@@ -25,6 +26,7 @@ from jelly._streams.reader import Frame, Reader, loads, read_options
 from jelly._streams.writer import Writer, dumps
 from jelly._version import __version__
 from jelly.errors import (
+    QUERIES,
     JellyArgumentError,
     JellyError,
     JellyFormatError,
@@ -38,6 +40,8 @@ from jelly.errors import (
     JellyWarning,
     LateError,
     MissingExtraError,
+    lacking,
+    need,
 )
 
 if TYPE_CHECKING:
@@ -147,7 +151,7 @@ __all__ = [
 name_public(__name__, __all__, globals())
 
 
-# These names are imported when they are first used. read_arrow and write_arrow also need pyarrow.
+# These names are imported when they are first used.
 _LAZY = {
     name: module
     for module, names in {
@@ -189,7 +193,11 @@ if not TYPE_CHECKING:  # or type checkers would take every name for one of the m
         module = _LAZY.get(name)
         if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(module), name)
+        try:
+            with need(*QUERIES) if name == "query" else nullcontext():
+                found = getattr(importlib.import_module(module), name)
+        except MissingExtraError as error:
+            return lacking(name, error)  # not remembered: the extra may be installed later
         name_public(__name__, [name], {name: found})
         globals()[name] = found
         return found

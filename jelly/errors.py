@@ -209,6 +209,29 @@ def need(extra: str, what: str) -> Iterator[None]:
         raise MissingExtraError(f"{what}: python -m pip install 'jelly-rdf[{extra}]'") from None
 
 
+# For `need`: what all that answers SPARQL queries asks for.
+QUERIES = "query", "SPARQL queries need duckdb, RDFLib, pyarrow and pyoxigraph"
+
+
+def lacking(name: str, error: MissingExtraError) -> Any:
+    """The function in the place of a public one whose extra is missing, which says so when it is called.
+
+    So ``help(jelly)`` and ``from jelly import *`` work without the extra.
+
+    >>> lacking("query", MissingExtraError("SPARQL queries need duckdb"))("people.nt", "ASK {}")
+    Traceback (most recent call last):
+    jelly.errors.MissingExtraError: SPARQL queries need duckdb
+    """
+
+    def function(*args: Any, **options: Any) -> Any:
+        raise MissingExtraError(error.reason)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "jelly"
+    function.__doc__ = f"Not installed: {error.reason}"
+    return function
+
+
 def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
     """The error for a MemoryError of a library. pyoxigraph raises it for a token that is longer than its buffer."""
     text = str(error)

@@ -37,6 +37,9 @@ def file_system(url: str, storage: Mapping[str, Any]) -> tuple[Any, str]:
     try:
         filesystem, path = fsspec.core.url_to_fs(url, **storage)
     except ImportError as error:
+        if is_web(url):
+            with need("fsspec", f"{url} needs aiohttp and requests"):
+                raise
         raise MissingExtraError(f"{url}: {error}") from None
     return filesystem, path
 

@@ -67,9 +67,9 @@ class ArrowDataset(Dataset, _Dataset):
         keep = None if pattern is None else pattern.rows
         batches = self._batches(self._sources, pattern)
         for batch in from_batches(batches, layout=self._layout, columns=names, keep=keep):
-            kept = batch if filter is None else batch.filter(filter)
-            if len(kept):
-                yield kept.select(wanted)
+            # A record batch takes no expression before pyarrow 17.
+            kept = [batch] if filter is None else pa.Table.from_batches([batch]).filter(filter).to_batches()
+            yield from (each.select(wanted) for each in kept if len(each))
 
     def _reader(self, columns: Sequence[str] | None = None, filter: Any = None) -> pa.RecordBatchReader:
         _check(columns, filter)

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any
 
 from jelly._bytes.names import AsText, is_path, is_text, name_of
@@ -27,7 +28,7 @@ from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, St
 from jelly._streams.inputs import ItemReader
 from jelly._streams.outputs import changed, join_options, missing, open_fields, output_options
 from jelly._streams.writer import Writer
-from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError, need
 
 Options = StreamOptions | Mapping[str, Any] | None
 
@@ -47,6 +48,9 @@ class Tabular:
 
     def to_pandas(self, **columns: Any) -> Any:
         """Make a DataFrame of pandas, with the columns of `to_arrow`."""
+        with need("pandas", "to_pandas needs pandas and pyarrow"):
+            for name in ("pandas", "jelly._formats.arrow_tables"):
+                import_module(name)
         return self.to_arrow(**columns).read_all().unify_dictionaries().to_pandas()
 
     def to_polars(self, **columns: Any) -> Any:

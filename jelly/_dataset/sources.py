@@ -136,7 +136,9 @@ class Sources:
     def _from_start(self, source: Any) -> None:
         """Go back to the start of a source that was read before; JellyArgumentError where that cannot be."""
         given = getattr(source, "origin", source)  # of chunks that an event loop makes
-        if given != "-" and not any(hasattr(given, name) for name in ("read", "__next__", "__anext__")):
+        # An array of numpy, which is bytes, has no truth when it is compared.
+        is_standard_input = isinstance(given, str) and given == "-"
+        if not is_standard_input and not any(hasattr(given, name) for name in ("read", "__next__", "__anext__")):
             return
         if id(given) not in self._begun:
             self._begun[id(given)] = _place(source)

@@ -20,6 +20,7 @@ from jelly.cli import contents
 from jelly.cli.common import in_options, message, progress_bar, say, show, wanted_form
 from jelly.cli.options import COUNT, SIZE, Files, Given, Word, command, forms, option, reads, refuse, streams, writes
 from jelly.cli.reading import check_options, content_of, format_of, inputs, names, output_of, wide_advice
+from jelly.errors import need
 
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
@@ -193,7 +194,8 @@ def validate(
     """
     if shapes is not None:
         refuse("--shapes", {"files", "shapes", *reading} - {"content"})
-        from jelly.rdflib import validate as by_shapes
+        with need("shacl", "validation by shapes needs pySHACL"):
+            from jelly.rdflib import validate as by_shapes
 
         conforms, _, text = by_shapes(names(files, reading), shapes, **reading)
         click.echo(text, nl=False)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextWriter
 from jelly._formats.registry import JELLY_LOG, NDJSON_LD, NQ_LOG, NT_LOG, TAR_LOG, TRIG, TURTLE, YAML_LD, Format
 from jelly._options.settings import LIMITS
+from jelly.errors import need
 from jelly.messages._logs import JellyLog, TextLog
 from jelly.messages._media import Dialect
 from jelly.messages._serializers import JsonEncoder, TextEncoder, XmlEncoder, YamlEncoder
@@ -37,7 +39,8 @@ def open_reader(
         from jelly.messages._turtle import TurtleLog
 
         return TurtleLog(format=TRIG if format.quads else TURTLE, dialect=dialect, announced=announced, **settings)
-    from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
+    with need("messages", "YAML-LD needs PyYAML and pyoxigraph") if format is YAML_LD else nullcontext():
+        from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
 
     if format is NDJSON_LD:
         return NdjsonLog(dialect=dialect, **settings)

@@ -19,7 +19,7 @@ from jelly._dataset.dataset import Dataset
 from jelly._dataset.scan import scan
 from jelly._dataset.seekable.file import open_filtered
 from jelly._dataset.subset import refuse_once
-from jelly.errors import JellyArgumentError, JellyUnsupportedError
+from jelly.errors import QUERIES, JellyArgumentError, JellyUnsupportedError, need
 from jelly.rdflib._reading import graph_of, library
 from jelly.rdflib._terms import term_adapter
 from jelly.results import Results
@@ -217,7 +217,8 @@ class JellyStore(Store):
             for name, iri in initNs.items()
             if f"{name}:" in query and re.search(rf"(?<![\w-]){re.escape(name)}:", query)
         )  # fmt: skip
-        from jelly.rdflib._query.answer import query as answered  # which needs more packages
+        with need(*QUERIES):
+            from jelly.rdflib._query.answer import query as answered
 
         found = answered(self._opened, prefixes + query)
         is_graph = not isinstance(found, Results)

@@ -119,7 +119,10 @@ how files become tasks, and what makes queries fast.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from jelly._options.settings import checked
@@ -170,6 +173,16 @@ _MODULES = {
 }
 
 
+@contextmanager
+def _all_of_spark() -> Iterator[None]:
+    """For imports: an error that misses pyarrow names the extra that brings all that is missing."""
+    try:
+        yield
+    except MissingExtraError as error:
+        extra = "[spark]" if find_spec("pyspark") else "[spark-local]"
+        raise MissingExtraError(error.reason.replace("[arrow]", extra)) from None
+
+
 @checked()
 def register(
     spark: SparkSession, *, pushdown: bool = False, check: bool = True, functions: bool = False
@@ -202,8 +215,9 @@ def register(
     ...     register(spark)
     ...     return spark.read.format("jelly").load(path).columns
     """
-    from jelly.spark._jobs import check_workers
-    from jelly.spark._source import JellyDataSource, PatchDataSource, PushdownDataSource, ResultDataSource
+    with _all_of_spark():
+        from jelly.spark._jobs import check_workers
+        from jelly.spark._source import JellyDataSource, PatchDataSource, PushdownDataSource, ResultDataSource
 
     if not hasattr(spark, "dataSource"):
         raise JellyArgumentError(f"spark is {spark!r:.80}: expected a SparkSession")
@@ -225,8 +239,6 @@ if not TYPE_CHECKING:  # or type checkers would take every name for one of the m
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
-            try:
+            with _all_of_spark():
                 return getattr(import_module(f"jelly.spark.{_MODULES[name]}"), name)
-            except MissingExtraError as error:  # the extra spark brings all that is missing
-                raise MissingExtraError(error.reason.replace("[arrow]", "[spark]")) from None
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

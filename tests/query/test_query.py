@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -107,6 +109,22 @@ def test_comments() -> None:
     # A text after "less than", which is no IRI.
     sparql = "SELECT ?o { ?s ?p ?o FILTER(?o<'''x>y#zz\n''') }"
     assert list(jelly.query(b'<a:s> <a:p> "x>y#" .', sparql, format="nt")) == [(Literal("x>y#"),)]
+
+
+def test_no_pandas_is_needed() -> None:
+    """pyarrow before 18 imported it for the types of columns."""
+    code = (
+        "import sys\n"
+        "class Without:\n"
+        "    def find_spec(name, *_):\n"
+        "        if name == 'pandas': raise ImportError(name)\n"
+        "sys.meta_path.insert(0, Without)\n"
+        "import jelly\n"
+        "data = b'<a:s> <a:p> \"x\" .'\n"
+        "print(list(jelly.query(data, 'SELECT ?o { ?s ?p ?o FILTER(?o = \"x\") }', format='nt')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
+    assert done.stdout == "[(Literal('x'),)]\n", done.stderr
 
 
 def test_values_of_many_terms() -> None:

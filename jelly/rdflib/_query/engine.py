@@ -19,13 +19,13 @@ from jelly._dataset.dataset import Dataset
 from jelly._dataset.seekable.file import JellyFile
 from jelly._formats.arrow_tables import pa
 from jelly._formats.index import refuse_closed
-from jelly.errors import JellyLimitError, JellyUnsupportedError, need
+from jelly.errors import QUERIES, JellyLimitError, JellyUnsupportedError, need
 from jelly.rdflib._query.algebra import PLACE, Algebra, Table
 from jelly.rdflib._query.syntax import rdflib
 from jelly.rdflib._query.touched import Touched
 from jelly.rdflib._query.values import Numbers
 
-with need("query", "SPARQL queries need duckdb"):
+with need(*QUERIES):
     import duckdb
 
 _NUMBER = pa.int32()
@@ -73,7 +73,8 @@ def _refusal() -> Iterator[None]:
     except duckdb.Error as error:
         told = str(error).splitlines()[0]
         _, is_limit, what = told.partition("JellyLimitError: ")  # of a function
-        if is_limit or isinstance(error, duckdb.OutOfMemoryException):
+        # DuckDB before 1.5 says of a commit without memory that it could not pin a block.
+        if is_limit or isinstance(error, duckdb.OutOfMemoryException) or "failed to pin block" in told:
             raise JellyLimitError(f"the query needs more memory than it is allowed: {what or told}") from None
         raise JellyUnsupportedError(f"DuckDB cannot answer the query: {told}") from None
 

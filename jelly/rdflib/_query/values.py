@@ -110,7 +110,8 @@ class Numbers:
             found = table[places]
             if is_text:
                 return pa.array(found, type)
-            return pa.array((found - 2).astype(type.to_pandas_dtype()), type, found == 1)
+            # Not type.to_pandas_dtype(), which imports pandas before pyarrow 18.
+            return pa.array((found - 2).astype(bool if type == pa.bool_() else np.int32), type, found == 1)
 
         def call(*columns: Any) -> Any:
             if len(columns) == 1:
