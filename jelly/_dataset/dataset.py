@@ -390,9 +390,8 @@ class Dataset(Tabular):
         """Read the statements as arrays of ids: equal terms have one id, over all sources, from 0 without gaps.
 
         Memory: 12 bytes for a statement (16 for a quad, twice that with int64), and for each distinct term its text and
-        40 to 80 bytes. No Python object is made for a term or a statement. Blank nodes of different sources are
-        different nodes, also where each is read by a call of its own, unless ``blank_nodes="keep"`` was given. A path
-        has the same nodes in each call, even if another file is there by then.
+        40 to 80 bytes. No Python object is made for a term or a statement. Blank nodes of different paths are
+        different nodes, those of one path the same in each call, unless ``blank_nodes="keep"`` was given.
 
         Parameters
         ----------

@@ -75,9 +75,9 @@ class _Nodes:
 def _to_blank_nodes(dataset: Dataset) -> Iterator[Batch]:
     """Statements whose objects are blank nodes; of those with quoted triples one for each blank node in these."""
     for batch in dataset.filter(where="o.kind = blank|quoted").batches():
-        kinds = batch.kind[batch.o]
-        yield select(batch, kinds == Kind.BNODE)
-        quoting = (kinds == Kind.TRIPLE) & blank_terms(batch)[batch.o]
+        is_node = batch.kind[batch.o] == Kind.BNODE
+        yield select(batch, is_node)
+        quoting = blank_terms(batch)[batch.o] & ~is_node
         if quoting.any():
             builder = BatchBuilder(3)
             for s, p, o, *_ in select(batch, quoting).statements():

@@ -287,7 +287,7 @@ def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     size = path.stat().st_size
     assert size * settings.UNPACKED < 3000
     list(jelly.read(path))
-    assert seen[-1] == {"batch_rows": 2048}
+    assert seen[-1] == {"batch_rows": 4096}
     path.write_bytes(gzip.compress(struct.pack("64q", *range(64)) + b"\n# " + TEXT, 0))
     jelly.Reader(path).close()
     assert seen[-1] == {"max_line_bytes": 16 * path.stat().st_size}
