@@ -220,7 +220,7 @@ def lacking(name: str, error: MissingExtraError) -> Any:
 
     >>> lacking("query", MissingExtraError("SPARQL queries need duckdb"))("people.nt", "ASK {}")
     Traceback (most recent call last):
-    jelly.errors.MissingExtraError: SPARQL queries need duckdb
+    jelly.MissingExtraError: SPARQL queries need duckdb
     """
 
     def function(*args: Any, **options: Any) -> Any:

@@ -57,7 +57,6 @@ INLINE = {
     ("_options/namespaces.py", r"[/#]"),
     ("_options/namespaces.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
     ("cli/options.py", r"(?=.)([0-9]*)(?:(\.\.=?)([0-9]*))?"),
-    ("rdflib/_query/values.py", r"f'\\?{variable}(?!\\w)'"),
     ("rdflib/_store.py", r"f'(?<![\\w-]){re.escape(name)}:'"),
     ("spark/_ingest/tasks.py", r"_ingest/(\d+)[.]json"),
     ("spark/_lakehouse.py", r"([*?{}\[\]\\])"),
