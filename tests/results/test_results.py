@@ -118,6 +118,9 @@ def test_json_that_others_write() -> None:
         ("xml", b"<sparql", jelly.JellySyntaxError, "."),
         ("xml", b"<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", JellyUnsupportedError, "document type"),
         ("xml", b"<results/>", JellyFormatError, "expected sparql"),
+        ("xml", b"<sparql xmlns='http://www.w3.org/2005/sparql-results#'><head><variable name='x'/></head><results>"
+         b"<result><binding name='x'><uri>a:b</uri><uri>a:c</uri></binding></result></results></sparql>",
+         JellyFormatError, "or several"),
         ("tsv", b"?x\nnothing\n", jelly.JellySyntaxError, "."),
         ("tsv", b"?x\n" + b"<<( " * 100_000, jelly.JellyLimitError, "nested deeper"),
         ("xml", b"<sparql xmlns='http://www.w3.org/2005/sparql-results#'><head><variable name='x'/></head><results>"

@@ -301,7 +301,8 @@ BAD_XML = [
 
 @pytest.mark.parametrize("inner", BAD_XML)
 def test_what_is_no_xml(inner: bytes) -> None:
-    for data in (XML_BEGIN + inner + XML_END, XML_BEGIN + b"<uri>a</uri>" + inner + XML_END):
+    row = b'<uri>a</uri></binding></result><result><binding name="x">'
+    for data in (XML_BEGIN + inner + XML_END, XML_BEGIN + row + inner + XML_END):
         with pytest.raises(expat.ExpatError):
             expat.ParserCreate(namespace_separator=" ").Parse(data, True)
         with pytest.raises(jelly.JellySyntaxError):

@@ -70,6 +70,8 @@ def test_messages_in_columns(tmp_path: Path) -> None:
     assert Oracle(path.read_bytes()).messages == [3, 0, 2]
     assert [list(message) for message in read_messages(path)] == [ROWS[:3], [], ROWS[3:5]]
     convert_messages(path, tmp_path / "b.jelly")
+    assert jelly.read_options(tmp_path / "b.jelly").version == 3
+    convert_messages(path, tmp_path / "b.jelly", options=options.replace(version=2))
     assert jelly.read_options(tmp_path / "b.jelly").version == 2
     convert_messages(tmp_path / "b.jelly", path, options=options)
     assert Oracle(path.read_bytes()).messages == [3, 0, 2]
