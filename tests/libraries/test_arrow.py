@@ -737,7 +737,7 @@ def test_without_pyarrow():
     out = run(
         "import sys; sys.modules['pyarrow'] = None\n"
         "import jelly\n"
-        "try: jelly.read_arrow\n"
+        "try: jelly.read_arrow(b'')\n"
         "except jelly.MissingExtraError as error: print(error)\n"
     )
     assert "pip install 'jelly-rdf[arrow]'" in out
