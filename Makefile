@@ -20,7 +20,7 @@ SPARK := tests/spark
 # They wait for servers, and servers for them.
 WAITING := tests/grpc tests/kafka
 # They follow those, so that the lanes take about as long.
-BESIDE := tests/hostile tests/house tests/core
+BESIDE := tests/hostile tests/house tests/core tests/differential
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
