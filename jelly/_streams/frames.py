@@ -16,7 +16,7 @@ from jelly._formats.registry import JELLY
 from jelly._options.options import MIN_NAME_TABLE, PatchOptions, PatchStreamType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.outputs import changed, missing, open_fields, output_options
-from jelly._streams.reader import Frame, Statement, frames_of
+from jelly._streams.reader import Frame, Framed, Statement, frames_of
 from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
@@ -116,8 +116,6 @@ class FrameEncoder:
         self._encoder: Encoder | None = None
         self._collector: Any = OperationBatchBuilder(4) if self._patch else None  # else a BatchBuilder
         self._width = 0  # terms of the first statement that was collected
-        self._type: type | None = None  # of the last item
-        self._is_frame = False  # whether it is a Frame, or a Message, of which this module knows no more
         self._raw: bool | None = None  # whether the items are frames; None before the first
         self._is_grouped = False
 
@@ -167,10 +165,7 @@ class FrameEncoder:
         if isinstance(item, Batch):
             keep = len(item.frames) > 0
             return self._start(item, 0 if keep else self._frame_rows).encode_frames(item, keep)
-        if type(item) is not self._type:
-            self._type = type(item)
-            self._is_frame = hasattr(self._type, "metadata") and hasattr(self._type, "namespaces")
-        if self._is_frame:
+        if isinstance(item, Framed):
             return self._add_frame(item)
         if not self._collector:
             if isinstance(self._given, StreamOptions) and self._given.is_grouped:
@@ -202,7 +197,7 @@ class FrameEncoder:
         is_open = not isinstance(self._given, StreamOptions) and "physical_type" in open_fields(self._given)
         self._collector = BatchBuilder(4 if is_open else self._width)
 
-    def _add_frame(self, frame: Frame) -> list[bytes]:
+    def _add_frame(self, frame: Any) -> list[bytes]:
         if self._collector is None:
             self._is_grouped = True
             self._collect(next(iter(frame.statements), None))

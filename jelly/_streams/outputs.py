@@ -130,7 +130,7 @@ def output_options(
     return changed(source.replace(**changes), given)
 
 
-def first_options(given: Any, source: Any) -> Any:
+def options_like(given: Any, source: Any) -> Any:
     """The options that the caller of a writer has given, or Jelly-RDF 1.2 where they leave it open and ``source``, the
     options of the first thing written, are of it."""
     if not is_columns(source) or isinstance(given, StreamOptions) or "version" in (given or ()):

@@ -188,7 +188,16 @@ class Reader(ItemReader[Statement]):
         return iter([whole_frame(self.uniform(), library=library)])
 
 
-class Frame:
+class Framed:
+    """Base of what is written as one frame: it has statements, metadata and namespaces."""
+
+    __slots__ = ()
+
+    metadata: Any
+    namespaces: Any
+
+
+class Frame(Framed):
     """One frame of a stream.
 
     Parameters

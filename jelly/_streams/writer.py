@@ -24,9 +24,9 @@ from jelly._streams.outputs import (
     ItemWriter,
     WideningEncoder,
     changed,
-    first_options,
     missing,
     open_fields,
+    options_like,
     output_options,
     stream_of,
 )
@@ -233,7 +233,7 @@ class Writer(ItemWriter):
     def _follow(self, source: StreamOptions | None) -> None:
         """Write Jelly-RDF 1.2 where the first statements come from such a stream and the caller leaves it open."""
         if self._encoder is None and self.format is JELLY:
-            self._given = first_options(self._given, source)
+            self._given = options_like(self._given, source)
 
     def _refuse_read(self, statements: Iterable[Any]) -> None:
         """JellyOptionsError for statements of `read` with quoted triples that this Jelly stream would change."""
@@ -364,7 +364,7 @@ def dumps(
     first = list(islice(iterator, 1))
     shape = arity_of(first[0]) if first else 3
     if type(statements) is not list and (source := getattr(iterator, "options", None)) is not None:
-        options = first_options(options, source)
+        options = options_like(options, source)
     if plain := options is None:
         options, allowed, arity = default_options(shape), ALL_FIELDS, 4
     else:

@@ -31,12 +31,11 @@ from jelly._options.options import (
 )
 from jelly._options.settings import checked
 from jelly._streams.outputs import ALL_FIELDS, changed, is_columns, missing, open_fields, output_options, stream_of
-from jelly._streams.reader import Frame
+from jelly._streams.reader import Framed
 from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.kafka._clients import known_to_clients, serialization_error, set_headers
 from jelly.kafka._compression import Compression, Shared, packer
-from jelly.messages._message import Message
 from jelly.patch._patch import Patch
 
 # Values that are encoded together by `serialize_many`, at most.
@@ -133,7 +132,7 @@ class ValueEncoder:
         grouped, arity, library = False, 0, ""
         namespaces: Iterable[tuple[str, str]] = ()
         rdflib = sys.modules.get("rdflib")
-        if isinstance(value, Frame | Message):
+        if isinstance(value, Framed):
             grouped, namespaces = True, value.namespaces
         elif isinstance(value, Triple | Quad | Operation | Patch) or (
             isinstance(value, tuple) and self._is_statement(value)

@@ -12,6 +12,7 @@ from jelly._core.terms.statements import Quad, Triple
 from jelly._formats.protocols import declared_in
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.reader import Framed
 from jelly._streams.writer import arity_of
 from jelly.errors import JellyArgumentError
 
@@ -19,7 +20,7 @@ from jelly.errors import JellyArgumentError
 NOTE = "rdfm.note"
 
 
-class Message:
+class Message(Framed):
     """An RDF Message: a dataset that is one communicative act, possibly empty (RDF Messages, section 1.1).
 
     Iterate over it for its statements; ``len(message)`` is their number. Blank nodes belong to the message: the same

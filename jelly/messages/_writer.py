@@ -12,7 +12,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import JELLY_LOG, MESSAGE_WRITING, Content, Format
 from jelly._options.options import COLUMN_VERSION, LogicalType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.outputs import ItemWriter, WideningEncoder, first_options, open_fields, output_options
+from jelly._streams.outputs import ItemWriter, WideningEncoder, open_fields, options_like, output_options
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.messages._media import check_members, find_log
 from jelly.messages._message import NOTE, Declared, Message, messages_of
@@ -190,7 +190,7 @@ class MessageWriter(ItemWriter):
     def _follow(self, source: StreamOptions | None) -> None:
         """Write Jelly-RDF 1.2 where the first messages come from such a log and the caller leaves it open."""
         if self._encoder is None and not self.messages:
-            self._given = first_options(self._given, source)
+            self._given = options_like(self._given, source)
 
     @one_thread
     def _flush(self) -> None:
