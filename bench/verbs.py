@@ -93,7 +93,7 @@ def others(command: list[str], path: Path, made: Path, temporary: dict[str, str]
     run("jelly sort --by pos", [*command, "sort", "--by", "pos", str(path), "-o", str(made)], **temporary)
     run("jelly convert --unique", [*command, "convert", "--unique", str(path), str(made)], **temporary)
     run("jelly convert", [*command, "convert", str(path), str(made)], **temporary)
-    run("jelly append 144,418", [*command, "append", str(made), str(DATA)], **temporary)
+    run("jelly append 144,418", [*command, "append", str(DATA), str(made)], **temporary)
     run("jelly find --where", [*command, "find", str(path), "--where", "o.language=en", "-o", str(made)])
     run("jelly convert --sample", [*command, "convert", "--sample", "1000", str(path), str(made)])
 

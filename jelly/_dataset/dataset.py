@@ -157,7 +157,7 @@ class Dataset(Tabular):
         Parameters
         ----------
         by : str, default "spog"
-            Letters of subject, predicate, object and graph, the most important first.
+            Some of subject, predicate, object and graph, with commas, or their letters; the most important first.
         memory : int, default 256 MiB
             Approximate bytes of memory; the process itself takes some 80 MB more. Other statements go to temporary
             files, as Jelly: about the size of the output, for very large inputs twice that.
@@ -239,8 +239,14 @@ class Dataset(Tabular):
             for statement in batch.statements():
                 yield statement
 
-    def batches(self) -> Items[Batch]:
+    @checked()
+    def batches(self, threads: int | None = None) -> Items[Batch]:
         """Iterate over Batches: statements as numpy arrays of term ids. Also with ``async for``.
+
+        Parameters
+        ----------
+        threads : int, optional
+            Number of threads that read ahead. By default that of `scan`.
 
         Examples
         --------
@@ -248,7 +254,10 @@ class Dataset(Tabular):
         >>> [len(batch) for batch in jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()]
         [1]
         """
-        return Items(self, lambda it: it._batches(it._sources))
+        made = self
+        if threads is not None:
+            made = type(self)(self._sources, self._layout, threads, self._sorted_by, self._steps)
+        return Items(made, lambda it: it._batches(it._sources))
 
     def frames(self) -> Items[Frame]:
         """Iterate over frames, including empty ones: in a grouped stream each is a graph or a dataset.

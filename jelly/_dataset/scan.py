@@ -13,7 +13,7 @@ from jelly._dataset.conditions.pattern import Wanted
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.output import Conversion, Options
 from jelly._dataset.sources import OF_SOURCES, Sources
-from jelly._dataset.steps.order import MEMORY, check_order
+from jelly._dataset.steps.order import MEMORY, letters_of
 from jelly._options.layouts import FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.inputs import by_content
@@ -78,7 +78,7 @@ def scan(
     layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns for Arrow, see `jelly.arrow`.
     sorted_by : str, optional
-        Merge sources of which each is sorted by these letters of subject, predicate, object and graph, see
+        Merge sources of which each is sorted by these places, such as ``"spog"`` or ``"predicate,object"``, see
         `Dataset.sort`. All are open at a time, and only a part of each is in memory. A source that is not in this order
         is a JellyArgumentError, which names two statements. By default the sources come one after the other.
     **options : Unpack[ReadOptions]
@@ -100,7 +100,7 @@ def scan(
     [('Ann',)]
     """
     if sorted_by is not None:
-        check_order(sorted_by)
+        sorted_by = letters_of(sorted_by)
     # Who has none of these modules need not wait for pyarrow.
     kind: Any = _WithoutArrow if sys.modules.keys().isdisjoint(_ARROW) else _with_arrow()
     threads = options.pop("threads", 1)

@@ -75,7 +75,7 @@ def open_writer(
     *,
     framing: Framing,
     keep_labels: bool = False,
-    marked_bnodes: bool = False,
+    marked_blank_nodes: bool = False,
     quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
     filters: bool = False,
     **settings: Any,
@@ -89,7 +89,7 @@ def open_writer(
             raise JellyOptionsError(f"{format.title} has no keyframes: only Jelly-Patch can be seekable")
         settings["patch"] = True
     if format in _IN_LINES:
-        labels = {"marked": marked_bnodes} if is_patch else {"keep_labels": keep_labels}
+        labels = {"marked": marked_blank_nodes} if is_patch else {"keep_labels": keep_labels}
         return TextWriter(quads=format.quads, quoted=quoted, **labels, **settings)
     if quoted != "rdf-1.2":
         titles = "RDF Patch" if is_patch else "N-Triples and N-Quads"

@@ -157,8 +157,9 @@ WRITE = _table(
     replace(_DIALECT, option="--to-dialect"),
     Keyword("members", "Format of the files of a TAR archive. By default N-Quads.", None, "TAR archives",
             "--to-members"),
-    Keyword("marked_bnodes", "Write blank nodes as <_:label>, which Apache Jena reads as the same nodes; of _:label it "
-            "drops the first letter.", True, "RDF Patch", "--marked-bnodes/--no-marked-bnodes"),
+    Keyword("marked_blank_nodes", "Write blank nodes as <_:label>, which Apache Jena reads as the same nodes; of "
+            "_:label it drops the first letter.", True, "RDF Patch",
+            "--marked-blank-nodes/--no-marked-blank-nodes"),
 )  # fmt: skip
 
 
@@ -268,7 +269,7 @@ class WriteOptions(TypedDict, total=False):
     lenient: bool
     dialect: Literal["comment", "directive"] | None
     members: str | None
-    marked_bnodes: bool
+    marked_blank_nodes: bool
 
 
 def type_of(name: str) -> Any:

@@ -6,7 +6,7 @@ import hashlib
 from contextlib import closing
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._bytes.names import name_of
 from jelly._bytes.sink import Sink
@@ -14,9 +14,14 @@ from jelly._bytes.source import Progress
 from jelly._core.ntriples.canonical import Canonicalizer
 from jelly._dataset.sources import Sources
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, SEVERAL
 from jelly._options.settings import checked
 from jelly.errors import JellyError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +56,14 @@ class Canonical:
         return "" if self.document is None else self.document.decode()
 
 
-@checked(READING - {"format"})
+@checked(READING, SEVERAL - {"threads"}, {"max_steps"})
 def canonicalize(
     src: Any,
     dst: Any = None,
     *,
-    format: str | None = None,
     algorithm: Literal["sha256", "sha384"] = "sha256",
-    max_steps: int | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    **options: Unpack[ReadOptions],
 ) -> Canonical:
     """Make the canonical N-Quads of a dataset: the same bytes for the same dataset, whatever its order and labels.
 
@@ -78,17 +81,14 @@ def canonicalize(
         The dataset, as for `read`: also a table, a URL, or several sources, whose blank nodes are apart.
     dst : path or file, optional
         Where to write the document; its suffix may choose a compression. By default the document is returned.
-    format : str, optional
-        The format of ``src``. By default its suffix decides.
     algorithm : {"sha256", "sha384"}, default "sha256"
         The hash algorithm for blank nodes and for the digest. Another one may lead to other labels.
-    max_steps : int, optional
-        Maximum steps of the search that distinguishes blank nodes of one shape. Each hash and each permutation
-        is a step, and takes a microsecond or less. The default is 2 million, and 16 more for each blank node.
     progress : callable, optional
         Called after each Batch with the bytes read, the bytes there are or None, and the statements so far.
-    **settings : Any
-        Keywords of the `Reader`, such as ``strict`` and ``max_line_bytes``.
+    **options : Unpack[ReadOptions]
+        Shared keywords: see `ReadOptions`. Of ``max_steps`` each hash and each permutation is one, and takes a
+        microsecond or less. It bounds the search that distinguishes blank nodes of one shape: by default 2 million, and
+        16 more for each blank node.
 
     Raises
     ------
@@ -107,8 +107,9 @@ def canonicalize(
     >>> found.statements, found.labels, found.digest[:8]
     (2, {'x': 'c14n0', 'y': 'c14n1'}, 'f3e61f3d')
     """
-    work = Canonicalizer(algorithm, max_steps)
-    batches: Any = Stream(Sources(src, format=format, **settings), as_is=True).watched(progress)
+    settings: dict[str, Any] = {**options}
+    work = Canonicalizer(algorithm, settings.pop("max_steps", None))
+    batches: Any = Stream(Sources(src, **settings), as_is=True).watched(progress)
     with closing(batches):
         try:
             for batch in batches:

@@ -25,7 +25,7 @@ WORDS: dict[Content, Any] = {
 _ANY = frozenset({"format", "content", "form", "quiet"})
 _OWN = {
     Content.PATCH: {
-        "stream_type", "statement_type", "marked_bnodes", "quoted", "seekable", "layout", "threads",
+        "stream_type", "statement_type", "marked_blank_nodes", "quoted", "seekable", "layout", "threads",
     },
     Content.MESSAGES: {"dialect", "members"},
 }  # fmt: skip

@@ -76,7 +76,7 @@ def _some(value: str) -> tuple[str, float]:
 @option("--patches", "Convert a table of changes to a table.", None, "patches", name="reading_content", hidden=True)
 @writes(
     "seekable", "index", "prefixes",
-    rare=("frame_rows", "frame_bytes", "delimited", "quoted", "values", "keep_labels", "marked_bnodes", "dialect",
+    rare=("frame_rows", "frame_bytes", "delimited", "quoted", "values", "keep_labels", "marked_blank_nodes", "dialect",
           "members"),
 )  # fmt: skip
 @streams()

@@ -75,7 +75,7 @@ def _term(text: str) -> str:
 )  # fmt: skip
 @option("-c, --count", "Print only the number of matches.", name="counting")
 @option("--exit-code", "Exit with 1 if nothing is found, and with 2 on any error.")
-@reads("blank_nodes", "skolem_base", "star")
+@reads("blank_nodes", "skolem_base", "star", "threads")
 @writes("seekable", "index")
 @streams("jelly")
 @option("-o, --output FILE", "Write to FILE instead of standard output.", "-")

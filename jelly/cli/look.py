@@ -67,7 +67,7 @@ def cat(files: Files, reading: Given, writing: Given, stream: Given) -> None:
 
 @command("FILE...")
 @option("-n N", "Number of statements.", 10, COUNT)
-@reads()
+@reads("blank_nodes", "skolem_base")
 @writes()
 def head(files: Files, n: int, reading: Given, writing: Given) -> None:
     """Print the first statements of files: N of all together, as N-Quads or --to. Only the needed parts are read.
@@ -242,14 +242,15 @@ def validate(
 @option("--threads N", "Threads, for files with an index (default 1).", 1)
 @option("--plot FILE", "Also plot them to FILE (.png, .svg or .pdf).")
 @option("-q, --quiet", "With --plot: print nothing.")
-@reads(logs=True)
+@reads("blank_nodes", "skolem_base", logs=True)
 def stats_(
     files: Files, plot: str | None, quiet: bool, reading: Given, **given: Any
 ) -> None:
     """Count predicates, classes, graphs, datatypes and languages, and show how statements are distributed.
 
     Several files are counted together. Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in
-    quotation marks. Of query results the values of each variable are counted.
+    quotation marks. Of patches the statements that are added or deleted are counted, of query results the values of
+    each variable.
 
     \b
     Examples:
@@ -269,10 +270,10 @@ def stats_(
         if more or plot is not None or given["threads"] != 1:
             raise click.UsageError("query results are counted from one file, without --plot and --threads")
         settings["content"], given["threads"] = "results", None
-    if content is Content.MESSAGES:
+    if content in (Content.PATCH, Content.MESSAGES):
         if given["threads"] != 1:
-            raise click.UsageError("message logs are counted without --threads")
-        reading["content"] = settings["content"] = "messages"
+            raise click.UsageError(f"{content.value} are counted without --threads")
+        reading["content"] = settings["content"] = contents.WORDS[content]
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 

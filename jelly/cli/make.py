@@ -13,7 +13,7 @@ import click
 
 import jelly
 from jelly._core.algebra.select import select
-from jelly._dataset.steps.order import MEMORY, check_order
+from jelly._dataset.steps.order import MEMORY, letters_of
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
 from jelly._streams.outputs import output_options
@@ -48,34 +48,35 @@ _memory = option(
 )
 
 
-@command("FILE", "SOURCE...")
+@command("SRC...", "DST")
 @reads(*_LABELS)
 @forms("json")
 @_quiet
-def append(file: str, sources: Files, reading: Given, quiet: bool) -> None:
-    """Append the statements of other files to a Jelly file. Its index, if it has one, has them, too.
+def append(srcs: Files, dst: str, reading: Given, quiet: bool) -> None:
+    """Append the statements of files to a Jelly file. Its index, if it has one, has them, too.
 
-    FILE keeps its old content until everything is written, even if the command is killed. Blank nodes in the sources
-    are kept apart from those in FILE, unless --blank-nodes keep is given.
+    DST keeps its old content until everything is written, even if the command is killed. Blank nodes in the sources
+    are kept apart from those in DST, unless --blank-nodes keep is given.
 
     \b
     Examples:
-      jelly append log.jelly today.nt
-      tail -n 100 events.nq | jelly append log.jelly --from nq -
+      jelly append today.nt log.jelly
+      tail -n 100 events.nq | jelly append --from nq - log.jelly
     """
-    each = names(sources, reading)
+    each = names(srcs, reading)
     with progress_bar("Appending", quiet) as progress:
-        n = jelly.append(each, file, progress=progress, **reading)
-    report_rows(file, "more statements", n, quiet)
+        n = jelly.append(each, dst, progress=progress, **reading)
+    report_rows(dst, "more statements", n, quiet)
 
 
 @command("FILE...")
 @_output
-@option("--by PLACES", "The order: letters of subject, predicate, object, graph, the most important first.", "spog")
+@option("--by PLACES", "The order: subject, predicate, object, graph with commas, or their letters, the most "
+        "important first.", "spog")
 @option("-u, --unique", "Write equal statements once.")
 @option("-m, --merge", "Merge files that are sorted already, with the same --by.")
 @_memory
-@reads(*_LABELS)
+@reads(*_LABELS, "threads")
 @writes("seekable", "index")
 @streams("jelly")
 @forms("json")
@@ -98,7 +99,7 @@ def sort(
     _, how = output_of(output, writing, stream, named=True)
     with progress_bar("Reading", quiet or output == "-") as progress:
         with usage():
-            check_order(by)
+            by = letters_of(by)
         found = jelly.scan(each, sorted_by=by if merge else None, **reading)
         found = found if merge else found.sort(by, memory=memory)
         written = (found.unique() if unique else found).write(output, progress=progress, **how).statements
@@ -112,7 +113,7 @@ def sort(
 @option("--by [subject|predicate|object|graph]", "One file for each term in this place.")
 @option("--max-files N", "With --by: fail if there would be more files.", 1000)
 @_memory
-@reads(*_LABELS, logs=True)
+@reads(*_LABELS, "threads", logs=True)
 @writes("seekable", "index")
 @streams("jelly")
 @forms("json")
@@ -168,7 +169,7 @@ def _show_rows(rows: Iterable[dict[str, Any]], between: str = "\t") -> None:
 @option("--text", "Keep the lexical forms: no columns of numbers, dates and booleans.")
 @option("--max-columns N", "Fail if the subjects have more predicates.", 1000)
 @_memory
-@reads(*_LABELS)
+@reads(*_LABELS, "threads")
 @writes()
 @forms("json")
 @_quiet
@@ -207,7 +208,7 @@ class _Nowhere:
 
 @command()
 @click.argument("files", metavar="IN [OUT]", nargs=-1, required=True)
-@reads()
+@reads("blank_nodes", "skolem_base")
 @option("--hash", "Print the hash of each of any number of files instead.", name="hashes")
 @forms("json")
 @option("--algorithm [sha256|sha384]", "Hash algorithm.", "sha256")
@@ -240,12 +241,13 @@ def canonicalize(files: Files, hashes: bool, reading: Given, **given: Any) -> No
         each = [([file for file, _ in each], reading)]
     if wanted_form() and not hashes:
         raise click.UsageError("--json goes with --hash")
+    own = {name: value for name, value in given.items() if value is not None}
 
     def rows() -> Iterator[dict[str, Any]]:
         for file, settings in each:
             quiet = not hashes and dst == "-" and is_terminal(sys.stdout)
             with progress_bar("Hashing" if hashes else "Canonicalizing", quiet) as progress:
-                found = jelly.canonicalize(file, _Nowhere() if hashes else dst, progress=progress, **given, **settings)
+                found = jelly.canonicalize(file, _Nowhere() if hashes else dst, progress=progress, **own, **settings)
             if hashes:
                 yield {"hash": found.digest, "file": file}
 

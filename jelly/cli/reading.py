@@ -16,7 +16,7 @@ from jelly._bytes.names import descriptor_of, is_web, split_suffix
 from jelly._bytes.source import Source
 from jelly._dataset.sources import expand
 from jelly._formats import registry
-from jelly._formats.registry import JELLY, MESSAGE_READING, Content, Format, having
+from jelly._formats.registry import JELLY, MESSAGE_READING, SEVERAL, Content, Format, having
 from jelly._options.keywords import READ
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.inputs import ACCEPT
@@ -72,7 +72,8 @@ def inputs(
     title = formats[0].title + " results" * (content is Content.RESULTS) if len(each) == 1 else "any of these files"
     check_options(reading, [*(one.reading for one in formats), *others], title, content)
     return [
-        (file, having(reading, one.reading) | {"format": one.name}) for file, one in zip(each, formats, strict=True)
+        (file, having(reading, one.reading | SEVERAL) | {"format": one.name})
+        for file, one in zip(each, formats, strict=True)
     ]
 
 

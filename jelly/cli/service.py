@@ -69,7 +69,7 @@ _client_options = together(
     option("--cert FILE", "Certificate (PEM) of the client, with --key.", kind=_PEM),
     option("--key FILE", "Key (PEM) of the client.", kind=_PEM),
     option("--insecure", "Send the token without TLS to another machine too."),
-    option("--gzip", "Compress sent messages."),
+    option("--compression [gzip]", "Compress sent messages."),
     option("--timeout SECONDS", "Give up after this many seconds (default: never).", kind=float),
 )
 
@@ -85,7 +85,8 @@ def _client(address: str, given: dict[str, Any]) -> Any:
     from jelly.grpc import Client
 
     tls = _tls(given["cert"], given["key"], given["ca"], given["tls"])
-    return Client(address, tls=tls, token=os.environ.get(_TOKEN), gzip=given["gzip"], insecure=given["insecure"])
+    token, compression, insecure = os.environ.get(_TOKEN), given["compression"], given["insecure"]
+    return Client(address, tls=tls, token=token, compression=compression, insecure=insecure)
 
 
 @command()
@@ -111,7 +112,7 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 @option("--tokens FILE", "File of NAME TOKEN lines: only accept clients with one of the tokens.", kind=click.File())
 @option("--topics-per-token N", "Topics that the owner of a token may create (default: any).", kind=COUNT)
 @option("--insecure", "Accept other machines without TLS.")
-@option("--gzip", "Compress sent messages.")
+@option("--compression [gzip]", "Compress sent messages.")
 @reads(format=False)
 def serve(listen: str, files: Any, store: str | None, keep: int | None, tokens: Any, **given: Any) -> None:
     """Serve RDF streams over gRPC (the Jelly service RdfStreamService) until SIGINT or SIGTERM.
@@ -171,7 +172,7 @@ def serve(listen: str, files: Any, store: str | None, keep: int | None, tokens: 
             monitor = stack.enter_context(closing(Monitor(broker, given["metrics"])))
         tls = _tls(given["cert"], given["key"], given["ca"])
         server = Server(
-            broker, listen, tls=tls, authenticate=people, insecure=given["insecure"], gzip=given["gzip"]
+            broker, listen, tls=tls, authenticate=people, insecure=given["insecure"], compression=given["compression"]
         )  # fmt: skip
         asyncio.run(_serve(server, topics, monitor))
 

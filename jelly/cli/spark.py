@@ -27,12 +27,11 @@ def _dict(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str, s
 _common = together(
     reads("blank_nodes", "skolem_base", limits=[name for name in STATEMENTS if name.startswith("max_")]),
     options(NAMED, "skip_unknown", into="reading"),
-    option("--glob PATTERN", OPTIONS["pathGlobFilter"].help.replace("`", "'"), name="pattern"),
+    option("--glob PATTERN", OPTIONS["pathGlobFilter"].help.replace("`", "'")),
     option("--master MASTER", "Spark master: local[N] or spark://HOST:PORT.", show_default="local[*]", name="spark"),
     option("--conf NAME=VALUE...", "A setting of Spark. Repeatable.", callback=_dict),
     option("--storage NAME=VALUE...", "An option of fsspec for URLs. Repeatable.", callback=_dict),
-    option("--skip-errors", "Skip broken input and report it (default: fail).", "fail", "skip",
-           name="on_error"),
+    option("--skip-errors", "Skip broken input and report it (default: fail).", "raise", "skip", name="on_error"),
     option("--no-partitions", "Do not take directories such as graph=http%3A%2F%2Fexample.org for the graph of their "
            "files.", True, False, name="partitions"),
     option("--allow-empty", "Accept that there are no files to read."),
@@ -49,8 +48,8 @@ def spark() -> None:
 
 @command("[SRC]...", group=spark, short_help="Convert files to Parquet or seekable Jelly.")
 @_common
-@option("--out DIR", "Output directory, which all executors must be able to access, or a URL such as s3://bucket/table.",
-        required=True)
+@option("-o, --output DIR", "Output directory, which all executors must be able to access, or a URL such as "
+        "s3://bucket/table.", name="dst", required=True)
 @option("--to [parquet|jelly|delta]", "Format of the table: files, or a table of Delta, where a rerun is one commit.",
         "parquet")
 @option(f"--layout [{'|'.join([*LAYOUTS, *BUILT])}]", "flat and ntriples: columns of one table; ids: tables of terms "
@@ -75,14 +74,14 @@ def ingest(srcs: Files, reading: Given, **given: Any) -> None:
 
     \b
     Examples:
-      jelly spark ingest data/ --out table
-      jelly spark ingest 'logs/*.nq.gz' more.jelly --out table --partition-by predicate --json
-      jelly spark ingest data/ --to jelly --out packed --master spark://host:7077
-      jelly spark ingest data/ --to delta --out s3://bucket/table
-      jelly spark ingest --compact --out s3://bucket/table
-      jelly spark ingest data/ --layout ids --out graph
-      jelly spark ingest data/ --layout vertical --out predicates
-      jelly spark ingest data/ --layout wide --out classes
+      jelly spark ingest data/ -o table
+      jelly spark ingest 'logs/*.nq.gz' more.jelly -o table --partition-by predicate --json
+      jelly spark ingest data/ --to jelly -o packed --master spark://host:7077
+      jelly spark ingest data/ --to delta -o s3://bucket/table
+      jelly spark ingest --compact -o s3://bucket/table
+      jelly spark ingest data/ --layout ids -o graph
+      jelly spark ingest data/ --layout vertical -o predicates
+      jelly spark ingest data/ --layout wide -o classes
 
     \b
     Tables in DIR:
@@ -98,7 +97,7 @@ def ingest(srcs: Files, reading: Given, **given: Any) -> None:
         if srcs:
             done = ingest(srcs, progress=progress, **reading, **given)
         else:
-            kept = ("out", "spark", "conf", "target_file_bytes", "storage")
+            kept = ("dst", "spark", "conf", "target_file_bytes", "storage")
             done = compact_table(progress=progress, **{name: given[name] for name in kept})
 
     show(done.as_dict(), "show_report", done.as_dict(), yaml=False)

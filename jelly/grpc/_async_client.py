@@ -108,7 +108,7 @@ class AsyncClient(BaseClient[AsyncFeed[Frame], AsyncFeed[Patch]]):
         Keys and certificates of a secure channel. By default the channel is not secure.
     token : str, optional
         Bearer token to send with each call. Without ``tls`` only to this machine, or with ``insecure``.
-    gzip : bool, default False
+    compression : {"gzip"}, optional
         Compress what is sent.
     retries : int, default 5
         Attempts in a row after a lost connection, each after a longer wait.

@@ -202,7 +202,7 @@ class BaseClient(Generic[F, P]):
         *,
         tls: Tls | None = None,
         token: str | None = None,
-        gzip: bool = False,
+        compression: Literal["gzip"] | None = None,
         retries: int = 5,
         keepalive: float = 30.0,
         max_message_bytes: int = MAX_MESSAGE,
@@ -231,11 +231,11 @@ class BaseClient(Generic[F, P]):
             ("grpc.initial_reconnect_backoff_ms", int(FIRST_WAIT * 1000)),
             ("grpc.max_reconnect_backoff_ms", int(LONGEST_WAIT * 1000)),
         ]
-        compression = grpc.Compression.Gzip if gzip else None
+        packing = grpc.Compression.Gzip if compression else None
         if tls is None:
-            channel = self._grpc.insecure_channel(address, options, compression)
+            channel = self._grpc.insecure_channel(address, options, packing)
         else:
-            channel = self._grpc.secure_channel(address, tls.of_client(), options, compression)
+            channel = self._grpc.secure_channel(address, tls.of_client(), options, packing)
         self._channel = channel
         self._subscribe = {kind: channel.unary_stream(name) for kind, (name, _) in KINDS.items()}
         self._publish = {kind: channel.stream_unary(name) for kind, (_, name) in KINDS.items()}

@@ -107,7 +107,7 @@ class Client(BaseClient[Feed[Frame], Feed[Patch]]):
         Keys and certificates of a secure channel. By default the channel is not secure.
     token : str, optional
         Bearer token to send with each call. Without ``tls`` only to this machine, or with ``insecure``.
-    gzip : bool, default False
+    compression : {"gzip"}, optional
         Compress what is sent.
     retries : int, default 5
         Attempts in a row after a lost connection, each after a longer wait.

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import aclosing
 from functools import partial
 from threading import Thread
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakSet
 
 from jelly._bytes.frame_text import POOL
@@ -123,7 +123,7 @@ class Server:
         allowed.
     insecure : bool, default False
         Serve without TLS on any address.
-    gzip : bool, default False
+    compression : {"gzip"}, optional
         Compress what is sent.
     max_message_bytes : int, default 16 MiB
         Maximum bytes of a frame. A longer one ends the call with INVALID_ARGUMENT.
@@ -164,7 +164,7 @@ class Server:
         authenticate: Authenticate | None = None,
         authorize: Authorize | None = None,
         insecure: bool = False,
-        gzip: bool = False,
+        compression: Literal["gzip"] | None = None,
         max_message_bytes: int = MAX_MESSAGE,
         max_received_bytes: int = MAX_RECEIVED,
         **limits: int,
@@ -180,7 +180,7 @@ class Server:
         self._authorize = authorize
         self._max_bytes = max_message_bytes
         self._limits = limits
-        self._compression = grpc.Compression.Gzip if gzip else None
+        self._compression = grpc.Compression.Gzip if compression else None
         self._options = [
             # gRPC itself refuses messages with RESOURCE_EXHAUSTED; the specification asks for INVALID_ARGUMENT. So
             # `inflate` unpacks messages, up to the limit of the server: see there.

@@ -125,7 +125,7 @@ class JellyDeserializer:
         Dictionaries of zstd. The values name those that they need.
     max_value_bytes : int, default 64 MiB
         Maximum bytes of a value after its decompression.
-    **limits : Any
+    **limits : int
         Limits of `jelly.Decoder`, such as ``max_names``.
 
     Raises
@@ -154,7 +154,7 @@ class JellyDeserializer:
         format: str | None = None,
         dictionaries: Iterable[bytes] = (),
         max_value_bytes: int = MAX_VALUE_BYTES,
-        **limits: Any,
+        **limits: int,
     ) -> None:
         dictionaries = tuple(dictionaries)
         given = {"format": format, "dictionaries": dictionaries, "max_value_bytes": max_value_bytes}

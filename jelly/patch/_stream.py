@@ -245,7 +245,7 @@ class PatchWriter(ItemWriter):
         is in an `io.BytesIO`; for a pipe it is a `LateError`. Where patches are frames, whole patches are held.
     **settings : Unpack[WriteOptions]
         Shared keywords, see `WriteOptions`. In a stream of type FRAME a frame ends with its patch. ``seekable`` is for
-        Jelly-Patch, ``marked_bnodes`` and ``quoted`` for text. ``threads`` encode the Batches of `add_batch`: RDF
+        Jelly-Patch, ``marked_blank_nodes`` and ``quoted`` for text. ``threads`` encode the Batches of `add_batch`: RDF
         Patch, and ``seekable`` Jelly-Patch.
 
     Raises
@@ -289,7 +289,7 @@ class PatchWriter(ItemWriter):
         self._inside = False  # a transaction
         self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
         with self._opening(dst, given):
-            self._make = self._maker(**{"marked_bnodes": True, **given})
+            self._make = self._maker(**{"marked_blank_nodes": True, **given})
             if self.format is JELLY_PATCH:
                 self._start(open_fields(options))
             else:

@@ -343,17 +343,17 @@ def stats(
     conf: Mapping[str, str] | None = None,
     top: int = 20,
     max_keys: int = 1_000_000,  # of jelly.stats, which takes workers of other jobs 0.1 s to import
-    on_error: Literal["fail", "skip"] = "fail",
+    on_error: Literal["raise", "skip"] = "raise",
     skip_unknown: bool = False,
     allow_empty: bool = False,
     split_bytes: int | None = None,
-    pattern: str | None = None,
+    glob: str | None = None,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
     blank_nodes: Mode = "scope",
     skolem_base: str | None = None,
     partitions: bool = True,
-    **limits: Any,
+    **limits: int,
 ) -> tuple[Stats, list[JellyError], list[str]]:
     """Count the terms of the statements of many files, on executors. ``jelly spark stats`` is the command.
 
@@ -369,7 +369,7 @@ def stats(
         Entries in each list.
     max_keys : int, default 1000000
         See `jelly.stats.stats`. Runs of statements end where a task does.
-    on_error : {"fail", "skip"}, default "fail"
+    on_error : {"raise", "skip"}, default "raise"
         Whether broken input fails, or is skipped and told.
     skip_unknown : bool, default False
         Leave out files with the suffix of no format, which are an error otherwise.
@@ -377,7 +377,7 @@ def stats(
         Accept that there are no files to read.
     split_bytes : int, optional
         Bytes of sources per task; see ``splitBytes`` of the data source.
-    pattern : str, optional
+    glob : str, optional
         Read only files with such names.
     format : str, optional
         The format of all files.
@@ -390,7 +390,7 @@ def stats(
         The IRI before the labels of ``"skolemize"``.
     partitions : bool, default True
         Whether directories such as ``graph=...`` say the graph of their files.
-    **limits : Any
+    **limits : int
         Limits of reading, of any format, such as ``max_line_bytes``: see `jelly.Reader`.
 
     Returns
@@ -411,7 +411,7 @@ def stats(
     from jelly.stats import Counting
 
     labels, skips = BlankNodes(blank_nodes, skolem_base), on_error == "skip"
-    reading = Reading(format, dict(storage or {}), labels, limits, pattern, skip_unknown, skips)
+    reading = Reading(format, dict(storage or {}), labels, limits, glob, skip_unknown, skips)
     paths, files, left_out = reading.sources(src, allow_empty)
     tasks = reading.split(files, split_bytes, directories=Directories(tuple(paths), partitions))
     if not tasks:

@@ -47,6 +47,10 @@ def test_count_head_cat_stats_validate_find(folder):
         assert run("find", *given, "--where", "o.language=en", "--count") == b"2\n"
     assert len({line.split()[0] for line in run("cat", "data").splitlines()}) == 3
     assert run("cat", "--blank-nodes", "keep", "data/c.parquet", "data/a.nt") == B + A
+    assert run("head", "--blank-nodes", "keep", "data/c.parquet", "data/a.nt") == B + A
+    assert json.loads(run("stats", "--json", "--blank-nodes", "keep", *names))["subjects"] == 1
+    skolem = ("--blank-nodes", "skolemize", "--skolem-base", "https://e.org")
+    assert json.loads(run("stats", "--json", *skolem, names[0]))["terms"]["subject"] == {"iri": 1}
     assert run("head", "file://" + str(folder / "c.parquet")) == B
     (folder / "d.nt").write_text("nonsense\n")
     told = json.loads(run("validate", "--json", "data", code=1))
@@ -115,6 +119,7 @@ def test_inspect_hash_and_canonicalize(folder):
     both = run("canonicalize", "*.jelly")  # their blank nodes are apart, the other statement is the same
     assert both.count(b"\n") == 3
     assert jelly.canonicalize(["one.jelly", "two.jelly"]).document == both
+    assert run("canonicalize", "--blank-nodes", "keep", "*.jelly").count(b"\n") == 2
     lines = run("canonicalize", "--hash", "data").decode().splitlines()
     assert [line.split("  ")[1] for line in lines] == ["data/a.nt", "data/b.nq.gz", "data/c.parquet"]
     assert lines[1].split()[0] == lines[2].split()[0]

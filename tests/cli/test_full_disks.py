@@ -81,7 +81,7 @@ def test_append_names_the_file_and_leaves_it(tmp_path, big):
     log = tmp_path / "log.jelly"
     jelly.write(log, [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))], seekable=True)
     before = log.read_bytes()
-    assert run(tmp_path, "append", "-q", "log.jelly", "big.nt") == "error: log.jelly: File too large\n"
+    assert run(tmp_path, "append", "-q", "big.nt", "log.jelly") == "error: log.jelly: File too large\n"
     assert log.read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["big.nt", "log.jelly"]
 

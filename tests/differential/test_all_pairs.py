@@ -208,7 +208,7 @@ def through_patch(name, marked):
         value = statements[0][2]
         operations = [patch.Header("id", value), patch.Start(), *operations, patch.Commit()]
         kind = patch.StatementType.QUADS if quads else patch.StatementType.TRIPLES
-        settings = {"marked_bnodes": True} if marked else {}
+        settings = {"marked_blank_nodes": True} if marked else {}
         if name == "jellyp":
             settings["options"] = patch.PatchOptions(statement_type=kind, rdf_star=True, generalized_statements=True)
         data = patch.dumps(patch.Patch(operations, quads=quads), format=name, **settings)

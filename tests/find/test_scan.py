@@ -172,6 +172,10 @@ def test_threads_give_the_same_table(path, tmp_path, threads):
     assert data.to_table().equals(jelly.scan([path, indexed, path]).to_table())
     assert data.head(5).num_rows == 5
     assert pickle.loads(pickle.dumps(data))._threads == threads
+    given = jelly.scan([path, indexed, path])
+    batches = given.batches(threads)
+    assert batches._dataset._threads == threads
+    assert [statement for batch in batches for statement in batch] == [*given]
 
 
 def test_pandas_takes_what_is_asked_for(path):

@@ -33,7 +33,7 @@ def test_serve_publish_subscribe(ending, tmp_path):
     file.write_bytes(b"".join(put_varint(len(frame)) + frame for frame in jg.FrameEncoder(own).encode_many(given)))
     server, address = serve_command("--store", str(tmp_path / "store"), "--topic", f"weather={file}")
     try:
-        out, err = command("publish", str(file), address, "again", "--gzip")
+        out, err = command("publish", str(file), address, "again", "--compression", "gzip")
         assert "25 messages, 115 statements acknowledged" in err
         for topic in ("weather", "again"):
             got = tmp_path / f"{topic}.jelly"

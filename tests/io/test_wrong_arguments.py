@@ -196,6 +196,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
 # A call of a method that works.
 METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.Batch.term_text": (0,),
+    "jelly.Dataset.batches": (),
     "jelly.Dataset.filter": (),
     "jelly.Dataset.count": (),
     "jelly.Dataset.sample": (1,),

@@ -296,7 +296,7 @@ def test_the_command(tmp_path: Path, suffix: str, layout: str) -> None:
     run("--patch-type", "frame", table, new)
     # One patch, as a text is: the second transaction is no other patch.
     assert text(new.read_bytes()) == [[lines[0], lines[1], lines[4], lines[5]]]
-    shown = run("-q", "--to", "rdfp", "--no-marked-bnodes", table, "-").splitlines()
+    shown = run("-q", "--to", "rdfp", "--no-marked-blank-nodes", table, "-").splitlines()
     assert shown == [lines[0], lines[1], lines[4], lines[5]]
     assert run("-q", "--to", "rdfp", table, "-").splitlines() == [line.replace("_:b", "<_:b>") for line in shown]
     assert "named graph" in run("--triples", table, tmp_path / "t.jellyp", code=1)

@@ -99,7 +99,7 @@ def test_what_was_added_and_deleted_may_have_been_there_before() -> None:
 def test_texts_keep_labels_apart_in_jena() -> None:
     patch = Patch([Add((BlankNode("a1"), IRI("a:p"), BlankNode("b1")))])
     assert dumps(patch, format="rdfp") == b"A <_:a1> <a:p> <_:b1> .\n"
-    other = dumps(patch, format="rdfp", marked_bnodes=False)
+    other = dumps(patch, format="rdfp", marked_blank_nodes=False)
     assert other == b"A _:a1 <a:p> _:b1 .\n"
     assert loads(other, format="rdfp") == loads(dumps(patch, format="rdfp"), format="rdfp") == [patch]
     out = io.BytesIO()

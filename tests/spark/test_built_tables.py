@@ -370,7 +370,7 @@ def test_two_vertices_with_one_id_fail_the_query(
 
 def test_the_command_makes_tables(src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: Any) -> None:
     def run(*options: str) -> Any:
-        return CliRunner().invoke(cli, ["spark", "ingest", str(src), "--out", str(tmp_path / "out"), *options])
+        return CliRunner().invoke(cli, ["spark", "ingest", str(src), "-o", str(tmp_path / "out"), *options])
 
     given = _ingest.session
 

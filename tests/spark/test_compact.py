@@ -170,13 +170,13 @@ def test_the_command(tmp_path: Path) -> None:
     for number in range(2):
         source(src, number)
     run(store_of(out), src)
-    done = CliRunner().invoke(cli, ["spark", "ingest", "--compact", "--target-size", "1M", "--out", out, "--json"])
+    done = CliRunner().invoke(cli, ["spark", "ingest", "--compact", "--target-size", "1M", "-o", out, "--json"])
     assert done.exit_code == 0, done.output
     assert '"compacted": 2' in done.stdout
     assert len(tables(store_of(out))) == 1
     source(src, 2)
-    more = CliRunner().invoke(cli, ["spark", "ingest", str(src), "--to", "delta", "--compact", "--out", out])
+    more = CliRunner().invoke(cli, ["spark", "ingest", str(src), "--to", "delta", "--compact", "-o", out])
     assert more.exit_code == 0, more.output
     assert len(tables(store_of(out))) == 1
-    nothing = CliRunner().invoke(cli, ["spark", "ingest", "--out", out])
+    nothing = CliRunner().invoke(cli, ["spark", "ingest", "-o", out])
     assert (nothing.exit_code, "Missing argument 'SRC...'" in nothing.stderr) == (2, True)

@@ -395,14 +395,14 @@ def test_an_empty_table(tmp_path: Path, run: list[Any]) -> None:
 def test_the_command(tmp_path: Path, run: list[Any]) -> None:
     src, out = tmp_path / "src", tmp_path / "out"
     whole = put(src, a=1, b=1)
-    command = ["spark", "ingest", str(src), "--out", str(out), "--to", "delta", "--json"]
+    command = ["spark", "ingest", str(src), "-o", str(out), "--to", "delta", "--json"]
     done = CliRunner().invoke(cli, command)
     assert done.exit_code == 0, done.output
     assert (json.loads(done.stdout)["statements"], look(out)) == (40, whole)
     put(src, c=1)
     done = CliRunner().invoke(cli, [*command, "--compact"])
     assert json.loads(done.stdout)["compacted_to"] == 1, done.output
-    done = CliRunner().invoke(cli, ["spark", "ingest", "--out", str(out), "--compact", "--json"])
+    done = CliRunner().invoke(cli, ["spark", "ingest", "-o", str(out), "--compact", "--json"])
     assert (done.exit_code, json.loads(done.stdout)["compacted"]) == (0, 0), done.output
 
 

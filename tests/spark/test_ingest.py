@@ -354,7 +354,7 @@ def test_what_is_refused(src: Path, tmp_path: Path) -> None:
 
 def test_nothing_to_read_is_an_error(src: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for given, settings in ((tmp_path / "empty", {}), (src, {"pattern": "*.jelyl"})):
+    for given, settings in ((tmp_path / "empty", {}), (src, {"glob": "*.jelyl"})):
         with pytest.raises(FileNotFoundError, match=rf"PATH_NOT_FOUND.*no files to read in {given}"):
             ingest(given, tmp_path / "out", **settings)
         with pytest.raises(FileNotFoundError, match=rf"PATH_NOT_FOUND.*no files to read in {given}"):
@@ -398,7 +398,7 @@ def test_sources_that_are_gone_are_told_and_pruned(src: Path, tmp_path: Path, ru
     told = ingest(src, out, spark=HERE, to="delta")
     assert (told.vanished, told.pruned, rows(out) == whole) == ([str(gone)], [], True)
     # Files that were not named are not gone.
-    assert ingest(src / "large.jelly", out, spark=HERE, pattern="l*", to="delta").vanished == [str(gone)]
+    assert ingest(src / "large.jelly", out, spark=HERE, glob="l*", to="delta").vanished == [str(gone)]
     pruned = ingest(src, out, spark=HERE, prune=True, to="delta")
     assert (pruned.vanished, pruned.pruned) == ([], [str(gone)])
     assert rows(out) == expected(src)
@@ -445,7 +445,7 @@ def test_files_that_are_no_rdf_are_told_before_the_job(src: Path, tmp_path: Path
     assert (done.unknown, done.sources, done.errors) == ([f"{src}/README.md", f"{src}/x.csv"], 4, [])
     assert rows(out) == whole
     with pytest.raises(FileNotFoundError, match="no files to read"):
-        ingest(src, tmp_path / "none", pattern="*.md", skip_unknown=True)
+        ingest(src, tmp_path / "none", glob="*.md", skip_unknown=True)
     listed = ingest(src, tmp_path / "skip", spark=HERE, on_error="skip")
     assert [os.path.basename(error.file or "") for error in listed.errors] == ["README.md", "x.csv"]
 
@@ -607,7 +607,7 @@ def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypat
 
     monkeypatch.setattr(room, "session", lambda *given: contextlib.nullcontext(HERE))
     (src / "bad.jelly").write_bytes(b"\x05hello")
-    command = ["spark", "ingest", str(src), "--out", str(tmp_path / "out"), "--to", "delta"]
+    command = ["spark", "ingest", str(src), "-o", str(tmp_path / "out"), "--to", "delta"]
     failed = CliRunner().invoke(cli, command)
     assert failed.exit_code == 1
     assert failed.stderr.startswith(f"error: {src}/bad.jelly: frame 0, row 0, byte 4:")

@@ -30,7 +30,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (tmp_path / "one.nt").write_text("<a:s> <a:p> <a:o> .\n")
 
     def invoke(*options: str) -> Result:
-        command = ["spark", "ingest", str(tmp_path / "one.nt"), "--out", str(tmp_path / "out")]
+        command = ["spark", "ingest", str(tmp_path / "one.nt"), "-o", str(tmp_path / "out")]
         return CliRunner().invoke(cli, [*command, *options])
 
     return invoke
@@ -89,7 +89,7 @@ def test_a_folder_with_blanks_for_temporary_files(
     need_spark()
     folder = tmp_path / "with blanks"
     folder.mkdir()
-    command = [sys.executable, "-m", "jelly", "spark", "ingest", "one.nt", "--out", "out", "--master", "local[1]"]
+    command = [sys.executable, "-m", "jelly", "spark", "ingest", "one.nt", "-o", "out", "--master", "local[1]"]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=600,
         env=environment() | {"TMPDIR": str(folder), "TMP": str(folder)},

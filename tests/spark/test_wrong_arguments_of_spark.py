@@ -55,7 +55,7 @@ def test_ingest(here: Path) -> None:
         shutil.rmtree("out", ignore_errors=True)
         jelly.spark.ingest(src, out, **settings)
 
-    ingest.keywords = {name for name, _ in parameters(jelly.spark.ingest)} - {"src", "out"}  # type: ignore[attr-defined]
+    ingest.keywords = {name for name, _ in parameters(jelly.spark.ingest)} - {"src", "dst"}  # type: ignore[attr-defined]
     ingest("in.nt", "out", spark=HERE)
     assert not faults(ingest, "in.nt", "out", spark=HERE)
 

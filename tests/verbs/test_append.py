@@ -394,13 +394,13 @@ def test_command(tmp_path: Path) -> None:
     jelly.write(path, MORE[:5], seekable=True)
     jelly.write(source, MORE[:2])
     run = CliRunner().invoke
-    assert run(cli, ["append", str(path), str(source), str(source)]).exit_code == 0
+    assert run(cli, ["append", str(source), str(source), str(path)]).exit_code == 0
     check(path, MORE[:5] + MORE[:2] * 2, True)
-    found = run(cli, ["append", str(path), "-", "--from", "nt"], input=b"<a:s> <a:p> <a:o> .\n")
+    found = run(cli, ["append", "-", str(path), "--from", "nt"], input=b"<a:s> <a:p> <a:o> .\n")
     assert found.exit_code == 0
     with jelly.open(path) as file:
         assert len(file) == 10
-    found = run(cli, ["append", str(source), str(path)])
+    found = run(cli, ["append", str(path), str(source)])
     assert (found.exit_code, "only a Jelly file" in found.stderr) == (1, True)
     with pytest.raises(JellyArgumentError, match="only a Jelly file"):
         jelly.append(path, source)

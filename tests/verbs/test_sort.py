@@ -153,7 +153,22 @@ def test_a_full_disk_of_temporary_files_is_named(tmp_path: Path, monkeypatch: py
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("by", ["", "x", "ss", "spogs", None, 5])
+ORDERS = {"predicate": "p", "object, subject": "os", "graph,predicate": "gp"}
+UNSORTED = b"""<a:2> <a:p> <a:x> <a:h> .
+<a:1> <a:q> <a:x> <a:g> .
+<a:1> <a:p> <a:y> <a:g> .
+<a:3> <a:p> <a:a> <a:g> .
+"""
+
+
+@pytest.mark.parametrize(("words", "letters"), ORDERS.items())
+def test_an_order_has_letters_or_names(words: str, letters: str) -> None:
+    found = [jelly.scan(UNSORTED, format="nq").sort(by) for by in (words, letters)]
+    assert [*found[0]] == [*found[1]]
+    assert [*jelly.scan([jelly.dumps(found[0])], sorted_by=words)] == [*found[1]]
+
+
+@pytest.mark.parametrize("by", ["", "x", "ss", "spogs", "subject,subject", "subject,p", "subjects", ",", None, 5])
 def test_what_is_no_order(by: Any) -> None:
     with pytest.raises(JellyArgumentError, match="by(=| is )"):
         steps.sort(b"", io.BytesIO(), by, format="nt", to="nt")
@@ -219,6 +234,8 @@ def test_commands(tmp_path: Path) -> None:
     assert found.stdout == "<a:a> <a:p> <a:o> .\n<a:b> <a:p> <a:o> .\n"
     found = run(cli, ["sort", "--merge", str(tmp_path / "in.nt"), out])
     assert (found.exit_code, "sort it first" in found.stderr) == (1, True)
+    found = run(cli, ["sort", "--by", "subject,object", "--threads", "2", str(tmp_path / "in.nt")])
+    assert found.stdout == "<a:a> <a:p> <a:o> .\n<a:b> <a:p> <a:o> .\n<a:b> <a:p> <a:o> .\n"
     assert run(cli, ["sort", "--by", "x", str(tmp_path / "in.nt")]).exit_code == 2
     assert run(cli, ["sort", str(tmp_path / "in.nt"), "-o", str(tmp_path / "x.unknown")]).exit_code == 2
 

@@ -22,6 +22,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import DefaultGraph
+from jelly._options.layouts import PLACES
 from jelly._streams.spool import HashFile, Spool, compare, marks
 from jelly.errors import JellyArgumentError
 
@@ -44,15 +45,20 @@ WAITING = 64
 RUN_MEMORY = 3 << 21
 
 
-def check_order(by: str) -> str:
-    """Refuse what is no order of places.
+def letters_of(by: str) -> str:
+    """The letters of an order of places, which may have their names. Anything else is a JellyArgumentError.
 
-    >>> check_order("pos")
-    'pos'
+    >>> letters_of("pos"), letters_of("predicate,object")
+    ('pos', 'po')
     """
-    if not isinstance(by, str) or not by or set(by) - set("spog") or len(set(by)) != len(by):
-        raise JellyArgumentError(f"by={by!r}: expected some of the letters s, p, o and g, each once, such as 'spog'")
-    return by
+    slots = {name: slot for slot, name in PLACES.items()}
+    words = [word.strip() for word in by.split(",")]
+    letters = [slots[word] for word in words] if slots.keys() >= {*words} else [*by]
+    if not letters or set(letters) - PLACES.keys() or len(set(letters)) != len(letters):
+        raise JellyArgumentError(
+            f"by={by!r}: expected some of {', '.join(PLACES.values())}, each once, or their letters, such as 'spog'"
+        )
+    return "".join(letters)
 
 
 def _keys(batch: Batch, by: str) -> list[Rows]:
@@ -233,7 +239,7 @@ class Sort:
     needs_all = True
 
     def __init__(self, by: str, memory: int = MEMORY, is_unique: bool = False) -> None:
-        self.by, self.memory, self.is_unique = check_order(by), memory, is_unique
+        self.by, self.memory, self.is_unique = letters_of(by), memory, is_unique
 
     def unique(self) -> Sort:
         """This order, with equal statements once: in all places, so that others are kept."""

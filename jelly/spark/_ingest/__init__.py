@@ -67,7 +67,7 @@ def _untold(*now: int) -> None:
 @checked(READING_LIMITS)
 def ingest(
     src: Paths,
-    out: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
     *,
     spark: SparkSession | str | None = None,
     conf: Mapping[str, str] | None = None,
@@ -75,12 +75,12 @@ def ingest(
     layout: Layout | BuiltLayout = "flat",
     partition_by: Literal["predicate", "graph"] | None = None,
     sort: Sequence[Literal["subject", "predicate", "object", "graph"]] = (),
-    on_error: Literal["fail", "skip"] = "fail",
+    on_error: Literal["raise", "skip"] = "raise",
     skip_unknown: bool = False,
     allow_empty: bool = False,
     prune: bool = False,
     split_bytes: int | None = None,
-    pattern: str | None = None,
+    glob: str | None = None,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
     blank_nodes: Mode = "scope",
@@ -92,7 +92,7 @@ def ingest(
     target_file_bytes: int = TARGET_BYTES,
     table: str | None = None,
     progress: Progress | None = None,
-    **limits: Any,
+    **limits: int,
 ) -> Ingestion:
     """Convert files to tables in Parquet (zstd) or Delta, or to seekable Jelly. Executors read and write them.
 
@@ -107,7 +107,7 @@ def ingest(
     ----------
     src : str, path or iterable of those
         Files, directories, patterns or URLs, as for the data source "jelly".
-    out : str or path
+    dst : str or path
         The directory for the table, which all executors must see, or a URL of any file system of fsspec, to which
         ``storage`` goes too. For the layouts "ids", "vertical" and "wide" it is a new one, and executors fetch what
         they read again from there. One ingest at a time: see Notes.
@@ -128,8 +128,8 @@ def ingest(
     sort : sequence of str, default ()
         Sort the rows of a task by some of subject, predicate, object, graph, in runs of up to a million rows. In the
         layout "ids" each bucket is sorted, by default by subject.
-    on_error : {"fail", "skip"}, default "fail"
-        With ``"fail"`` the first broken source ends the job, and finished tasks are kept for the next run. A source
+    on_error : {"raise", "skip"}, default "raise"
+        With ``"raise"`` the first broken source ends the job, and finished tasks are kept for the next run. A source
         that an earlier run has skipped counts as broken. With ``"skip"`` broken input is skipped and reported, by each
         run with these sources.
     skip_unknown : bool, default False
@@ -142,7 +142,7 @@ def ingest(
     split_bytes : int, optional
         Bytes of sources per task; see ``splitBytes`` of the data source. By default 4 to 32 MiB, so that
         there are two tasks or more for each core.
-    pattern : str, optional
+    glob : str, optional
         Read only files with such names.
     storage : mapping, optional
         Options of fsspec for URLs.
@@ -163,7 +163,7 @@ def ingest(
         it is. Only for ``to="delta"``. The session needs the jar of Delta.
     progress : callable, optional
         Called with the bytes of the sources done, bytes in all, statements; and the same for a compaction.
-    **limits : Any
+    **limits : int
         Limits of reading, of any format, such as ``max_line_bytes``: see `jelly.Reader`.
 
     Raises
@@ -197,11 +197,11 @@ def ingest(
     if compact:
         _check_compaction(to, target_file_bytes)
     began = time.perf_counter()
-    store = _store(out, storage)
+    store = _store(dst, storage)
     tables = Tables(layout, buckets, seed, tuple(sort)) if layout in BUILT else None
     flat: Layout = "flat" if tables else cast("Layout", layout)
     labels, skips = BlankNodes(blank_nodes, skolem_base), on_error == "skip"
-    reading = Reading(format, dict(storage or {}), labels, limits, pattern, skip_unknown, skips)
+    reading = Reading(format, dict(storage or {}), labels, limits, glob, skip_unknown, skips)
     work = Work(store, to, flat, partition_by, tuple(sort), reading, tables)
     paths, files, left_out = reading.sources(src, allow_empty)
     # Larger tasks make fewer files; with some for each core none waits long for the last one.
@@ -357,7 +357,7 @@ def _do(
 
 @checked()
 def compact_table(
-    out: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
     *,
     spark: SparkSession | str | None = None,
     conf: Mapping[str, str] | None = None,
@@ -373,7 +373,7 @@ def compact_table(
 
     Parameters
     ----------
-    out : str or path
+    dst : str or path
         The directory or URL of the table, made by `ingest` with ``to="delta"``.
     spark : SparkSession or str, optional
         A session, or the master to start one on. By default the session that this process has, or else one on
@@ -400,7 +400,7 @@ def compact_table(
     ...     return compact_table(table, spark="local[2]").compacted
     """
     began = time.perf_counter()
-    store = _store(out, storage)
+    store = _store(dst, storage)
     report = Ingestion(store.url)
     is_directory = store.files(FOLDER) and not store.files("_delta_log")
     _check_compaction("parquet" if is_directory else "delta", target_file_bytes)
@@ -414,8 +414,8 @@ def compact_table(
     return report
 
 
-def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None) -> Store:
-    [path] = absolute(out)
+def _store(dst: str | os.PathLike[str], storage: Mapping[str, Any] | None) -> Store:
+    [path] = absolute(dst)
     return store_of(path, storage)
 
 

@@ -144,7 +144,7 @@ def run_task(work: Work, task: list[Part] | Step) -> Json:
     name = task_name(task)
     attempt = f"{name}-{context.taskAttemptId() if context else os.getpid()}"
     errors: Errors = [] if work.reading.skip_errors else None
-    done: Json = {"task": name, "job": work.job, "parts": [], "on_error": "fail" if errors is None else "skip"}
+    done: Json = {"task": name, "job": work.job, "parts": [], "on_error": "raise" if errors is None else "skip"}
     staged: list[Staged] = []
     try:
         with work.store.task(work.job, attempt) as folder:
