@@ -22,7 +22,15 @@ from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF
 from jelly._core.base.kinds import Kind, kinds_of
 from jelly._dataset.sources import Sources, expand
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import MESSAGE_READING, READING, RESULT_READING, SEVERAL, Content, content_of
+from jelly._formats.registry import (
+    MESSAGE_READING,
+    PATCH_READING,
+    READING,
+    RESULT_READING,
+    SEVERAL,
+    Content,
+    content_of,
+)
 from jelly._html import html_table
 from jelly._options.namespaces import shortened
 from jelly._options.settings import checked
@@ -488,14 +496,14 @@ def stats(
 ) -> ResultStats: ...
 @overload
 def stats(
-    src: Any, *, content: Literal["statements", "messages"] | None = None, top: int = 20,
+    src: Any, *, content: Literal["statements", "patches", "messages"] | None = None, top: int = 20,
     progress: Progress | None = None, max_keys: int = MAX_KEYS, **options: Unpack[ReadOptions],
 ) -> Stats: ...
-@checked(READING, SEVERAL, MESSAGE_READING, RESULT_READING)
+@checked(READING, SEVERAL, PATCH_READING, MESSAGE_READING, RESULT_READING)
 def stats(
     src: Any,
     *,
-    content: Literal["statements", "messages", "results"] | None = None,
+    content: Literal["statements", "patches", "messages", "results"] | None = None,
     top: int = 20,
     progress: Progress | None = None,
     max_keys: int = MAX_KEYS,
@@ -503,14 +511,15 @@ def stats(
 ) -> Stats | ResultStats:
     """Count predicates, classes, datatypes, languages and more in a stream. Memory is bounded.
 
-    Of query results count the values of each variable: the result is a `ResultStats`.
+    Of patches the statements that are added or deleted are counted, by transactions that were committed. Of query
+    results count the values of each variable: the result is a `ResultStats`.
 
     Parameters
     ----------
     src : Any
-        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs; or a message log, or
-        query results.
-    content : {"statements", "messages", "results"}, optional
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs; or patches, a message
+        log, or query results.
+    content : {"statements", "patches", "messages", "results"}, optional
         By default the format decides. Formats of statements that are message logs, too, hold statements.
     top : int, default 20
         Number of entries in each of the `Counts`.
@@ -544,14 +553,17 @@ def stats(
         raise JellyArgumentError("top and max_keys must be at least 0, threads at least 1")
     counting = Counting(max_keys)
     kind = content_of(content, (src, settings.get("format")))
-    if kind is Content.PATCH:
-        raise JellyArgumentError("patches have no statistics: apply them, or count their operations")
     if kind is Content.RESULTS:
         given: Any = options
         return _result_stats(read_results(src, **given), top, progress, max_keys)
-    if kind is Content.MESSAGES:
-        make = of_content(kind, "Reader")
-        batches: Any = (batch for each in expand(src) for batch in make(each, **settings).watched(progress))
+    batches: Any
+    if kind in (Content.PATCH, Content.MESSAGES):
+        readers = (of_content(kind, "Reader")(each, **settings) for each in expand(src))
+        if kind is Content.PATCH:
+            changes = of_content(kind, "changed_rows")
+            batches = (batch for reader in readers for batch, *_ in changes(reader, progress))
+        else:
+            batches = (batch for reader in readers for batch in reader.watched(progress))
     else:
         sources = Sources(src, blank_nodes, skolem_base, **settings)
         batches = Stream(sources, threads, as_is=True).watched(progress)

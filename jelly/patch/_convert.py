@@ -52,14 +52,14 @@ from jelly.patch._stream import PatchFile, PatchReader, PatchWriter
 
 OPERATIONS = ("add", "delete")
 
-def changed_rows(reader: PatchReader) -> Iterator[tuple[Batch, Any, int]]:
+def changed_rows(reader: PatchReader, progress: Progress | None = None) -> Iterator[tuple[Batch, Any, int]]:
     """The statements of committed rows, the operation of each (0: add, 1: delete), and the number of the patch.
 
     The rows of a transaction come when it is committed, and may take memory until then.
     """
     number = 0
     transactions = Transactions()
-    for batch in reader.batches():
+    for batch in reader.watched(progress):
         start = 0
         for end in [*np.flatnonzero(np.asarray(batch.op) == PUNCTUATION).tolist(), len(batch)]:
             for unit in transactions.take(batch, start, end):

@@ -129,8 +129,14 @@ def test_stats(tmp_path: Path) -> None:
     (tmp_path / "log.ndjsonld").write_bytes(b'{"@id":"a:s","a:p":"o"}\n{}\n')
     assert stats(tmp_path / "log.ndjsonld").statements == 1
     assert stats(LINE + b"# @message\n" + LINE, format="nt", content="messages").statements == 2
-    with pytest.raises(JellyArgumentError, match="patches have no statistics"):
-        stats(tmp_path / "x.rdfp")
+    other = b"<a:s> <a:q> <a:x> "
+    aborted = b"TX .\nA <a:t> <a:p> <a:x> .\nTA .\n"
+    (tmp_path / "x.rdfp").write_bytes(b"TX .\nA " + LINE + b"D " + other + b".\nTC .\n" + aborted)
+    found = stats(tmp_path / "x.rdfp")
+    assert (found.statements, found.predicates.top) == (2, stats(LINE + other + b".", format="nt").predicates.top)
+    assert stats([tmp_path / "x.rdfp"] * 2, content="patches").statements == 4
+    shown = json.loads(CliRunner().invoke(cli, ["stats", "--json", str(tmp_path / "x.rdfp")]).stdout)
+    assert shown["statements"] == 2
 
 
 def test_what_does_not_go_together(tmp_path: Path) -> None:
