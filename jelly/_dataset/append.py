@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jelly._bytes.names import is_remote, split_suffix
 from jelly._bytes.part_file import PartFile, hold, names_to_disk, to_disk
@@ -22,7 +22,6 @@ from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._core.base.protobuf import _put_varint, _take_varint
 from jelly._core.jelly.encoder import Encoder
-from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.output import write_stream
 from jelly._dataset.seekable.file import JellyFile
 from jelly._dataset.seekable.sidecar import make_sidecar
@@ -40,13 +39,18 @@ from jelly._formats.index import (
     reader_at,
 )
 from jelly._formats.native import StreamEncoder
-from jelly._formats.registry import JELLY, READING, VERSIONS, find
+from jelly._formats.registry import JELLY, READING, SEVERAL, VERSIONS, find
 from jelly._options.options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.outputs import ALL_FIELDS, changed, missing, output_options
 from jelly._streams.reader import Reader
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyUnsupportedError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 # The tag of metadata in a frame, and how the entry with the index begins: tag, length and text of its key.
 _METADATA, _INDEX = 0x7A, b"\x0a" + bytes([len(INDEX_KEY)]) + INDEX_KEY.encode()
@@ -57,16 +61,14 @@ _LIMITS: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datat
 _NEVER = 1 << 40
 
 
-@checked(READING, VERSIONS)
+@checked(READING, VERSIONS, SEVERAL - {"threads"})
 def append(
     src: Any,
     dst: str | os.PathLike[str],
     *,
-    blank_nodes: Mode = "scope",
-    skolem_base: str | None = None,
     keyframe_rows: int = KEYFRAME_ROWS,
     progress: Progress | None = None,
-    **settings: Any,
+    **options: Unpack[ReadOptions],
 ) -> int:
     """Append statements to a Jelly file. An index that it has is there afterwards, with the new statements.
 
@@ -80,17 +82,14 @@ def append(
         One source or several, as for `scan`.
     dst : str or os.PathLike
         A Jelly file, delimited, and not compressed or seekable. If there is none, it is written, with an index.
-    blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
-        Labels of the new blank nodes, see `find`. By default they are other nodes than those of the file, also where
-        the source was appended before; with ``"keep"`` a node with a label of the file is that node.
-    skolem_base : str, optional
-        What IRIs of blank nodes begin with, see `find`.
     keyframe_rows : int, default 131072
         Statements from one keyframe to the next, if the file has an index.
     progress : callable, optional
         Called with 0, None and the number of statements read so far.
-    **settings : Any
-        Keywords of `Reader`.
+    **options : Unpack[ReadOptions]
+        Shared keywords: see `ReadOptions`; all but ``threads``. ``blank_nodes`` is ``"scope"`` by default, also for one
+        source: the new blank nodes are other nodes than those of the file, also where the source was appended before;
+        with ``"keep"`` a node with a label of the file is that node.
 
     Returns
     -------
@@ -136,7 +135,8 @@ def append(
         )
     if is_remote(name):
         raise JellyUnsupportedError("only a file of this machine can be appended to, not one at a URL", source=name)
-    found = Stream(Sources(src, blank_nodes, skolem_base, **settings), to_jelly=True)
+    options["blank_nodes"] = options.get("blank_nodes") or "scope"
+    found = Stream(Sources(src, **options), to_jelly=True)
     batches = (batch for batch in found.watched(progress) if len(batch) or batch.namespaces or len(batch.frames))
     target = os.path.realpath(name)
     if not os.path.exists(target):

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, fields
 from itertools import chain
 from operator import eq
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -43,6 +43,11 @@ from jelly._options.settings import checked, fitted, refuse_unknown
 from jelly._streams.inputs import ACCEPT, of_content
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 ROW_TERMS = frozenset().union(*TERM_PARTS)
 UNKNOWN_ROW = "the row has no field that this version knows"
@@ -242,12 +247,9 @@ def inspect(
     per_frame: bool = False,
     *,
     size: bool = False,
-    format: str | None = None,
     content: Literal["statements", "patches", "messages", "results"] | None = None,
-    delimited: bool | None = None,
-    max_frames: int = default("max_frames"),
     progress: Progress | None = None,
-    **limits: Any,
+    **options: Unpack[ReadOptions],
 ) -> Inspection:
     """Count the frames, rows and bytes of a Jelly stream without decoding its statements.
 
@@ -263,18 +265,12 @@ def inspect(
     size : bool, default False
         Also report the bytes of each part: of terms by place and kind, or of the lists of columns. Takes longer. Jelly
         only.
-    format : str, optional
-        Format of the input. By default the suffix of the file decides; a file with an unknown suffix is Jelly.
     content : {"statements", "patches", "messages", "results"}, optional
         By default the format decides. Formats of statements that are message logs, too, hold statements.
-    delimited : bool, optional
-        Whether each frame has its length before it. By default the first bytes decide. Jelly only.
-    max_frames : int, default 262144
-        Maximum number of frames to report with ``per_frame``.
     progress : callable, optional
         See `convert`.
-    **limits : Any
-        Further keywords of `ReadOptions`.
+    **options : Unpack[ReadOptions]
+        Shared keywords: see `ReadOptions`. Without ``format`` a file with an unknown suffix is Jelly.
 
     Raises
     ------
@@ -292,6 +288,9 @@ def inspect(
     >>> jelly.inspect(b"TX .\\nA <a:s> <a:p> <a:o> .\\nTC .\\n", format="rdfp").rows
     {'add': 1, 'start': 1, 'commit': 1}
     """
+    limits: dict[str, Any] = {**options}
+    format, delimited = limits.pop("format", None), limits.pop("delimited", None)
+    max_frames = limits.pop("max_frames", default("max_frames"))
     kind = content_of(content, (src, format))
     source = Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT[kind])
     with closing(source):
@@ -304,19 +303,19 @@ def inspect(
         source.explain = explainer(known.name, REGISTRY[known.content], "format")
         counter = open_jelly(source, known, {**limits, "delimited": delimited, "unknown_rows": "skip"})
         counter.want(skim=True, sizes=size, max_frames=max_frames if per_frame else -1)
-        options: StreamOptions | PatchOptions | None = None
+        found: StreamOptions | PatchOptions | None = None
         frames = _Frames(counter.kinds)
         with source.named():
             for chunk in chain(source.chunks(), [None]):
                 for batch in counter.close() if chunk is None else counter.feed(chunk):
-                    options = options or batch.options
+                    found = found or batch.options
                 frames.take(counter)
                 if progress is not None and chunk is not None:
                     progress(source.bytes_read, source.size, counter.statements)
     parts = _parts(counter) if size else {}
     return Inspection(
         format=known.name,
-        options=options or counter.options,
+        options=found or counter.options,
         delimited=bool(counter.delimited),
         statements=counter.statements,
         n_frames=counter.frames,
@@ -336,7 +335,10 @@ def inspect(
 
 @checked(OF_ANY)
 def count(
-    src: Any, *, content: Literal["statements", "patches", "messages", "results"] | None = None, **options: Any
+    src: Any,
+    *,
+    content: Literal["statements", "patches", "messages", "results"] | None = None,
+    **options: Unpack[ReadOptions],
 ) -> int:
     """Count the statements of one or several sources; of Jelly without decoding them.
 
@@ -348,8 +350,8 @@ def count(
         The input, as for `scan`.
     content : {"statements", "patches", "messages", "results"}, optional
         By default the format decides.
-    **options : Any
-        Keywords of `ReadOptions`.
+    **options : Unpack[ReadOptions]
+        Shared keywords: see `ReadOptions`.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._bytes.names import is_path, name_of
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source
@@ -34,23 +34,25 @@ from jelly._tools.compare import as_quad
 from jelly._tools.inspect import OF_ANY, format_to_check, open_jelly, reader_of, restart_problem
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
+
 
 @checked(OF_ANY)
 def validate(
     src: Any,
     *,
-    format: str | None = None,
     content: Literal["statements", "patches", "messages", "results"] | None = None,
     against: Any = None,
     against_format: str | None = None,
     ordered: bool = True,
     options: Any = None,
     frame: int | slice | None = None,
-    delimited: bool | None = None,
     limit: int = 1000,
     progress: Progress | None = None,
-    joined: bool = False,
-    **limits: Any,
+    **reading: Unpack[ReadOptions],
 ) -> list[Problem]:
     """Check a stream of statements, patches, messages or query results, and list its problems in their order.
 
@@ -68,8 +70,6 @@ def validate(
     src : Any
         The input, as for `read`: also a list, a glob pattern, a directory, table files, URLs. Several are checked one
         after the other.
-    format : str, optional
-        Format of the input. By default the suffix of the file decides; a file with an unknown suffix is Jelly.
     content : {"statements", "patches", "messages", "results"}, optional
         By default the format decides. Formats of statements that are message logs, too, hold statements.
     against : Any, optional
@@ -82,17 +82,14 @@ def validate(
         Expected stream options, or a Jelly stream with the expected options. Jelly only.
     frame : int or slice, optional
         Compare only this frame of ``src`` with ``against``, or these frames: ``slice(2, 5)``.
-    delimited : bool, optional
-        Whether each frame has its length before it. By default the first bytes decide. Jelly only.
     limit : int, default 1000
         Stop after this many problems.
     progress : callable, optional
         See `convert`.
-    joined : bool, default False
-        Accept several Jelly streams joined with ``cat``.
-    **limits : Any
-        Further keywords of `ReadOptions`, for ``src`` and ``against``. ``unknown_rows="skip"`` accepts rows of unknown
-        kinds.
+    **reading : Unpack[ReadOptions]
+        Shared keywords for ``src`` and ``against``: see `ReadOptions`. Without ``format`` a file with an unknown suffix
+        is Jelly. ``joined=True`` accepts several Jelly streams joined with ``cat``, ``unknown_rows="skip"`` rows of
+        unknown kinds.
 
     Examples
     --------
@@ -103,6 +100,9 @@ def validate(
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
     ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; the rest ... was not checked']
     """
+    limits: dict[str, Any] = {**reading}
+    format, delimited = limits.pop("format", None), limits.pop("delimited", None)
+    joined = limits.pop("joined", False)
     sources = expand(src)
     if against is not None and len(sources) > 1:
         raise JellyArgumentError("against= goes with one source, not with several")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jelly._bytes.names import is_path, split_suffix
 from jelly._bytes.source import Source
@@ -20,6 +20,11 @@ from jelly.errors import JellyArgumentError, JellyFormatError
 from jelly.patch._changes import patches_of
 from jelly.patch._patch import Patch
 from jelly.patch._stream import dumps, loads, read_patches
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 # Bytes that are kept in memory; more go to the file.
 HELD_BYTES = 1 << 26
@@ -57,17 +62,17 @@ class _Entry(NamedTuple):
         return error
 
 
-def _entries(sources: Any, limits: Mapping[str, Any], keep: Keep) -> Iterator[_Entry]:
+def _entries(src: Any, limits: Mapping[str, Any], keep: Keep) -> Iterator[_Entry]:
     """The patches of all sources. Of a directory, all files with a suffix of patches."""
 
     def entry(patch: Patch, *place: Any) -> _Entry:
         return _Entry(patch.id, patch.prev, keep(patch), *place)
 
-    if is_path(sources):
-        sources = [sources]
-    if isinstance(sources, bytes) or not isinstance(sources, Iterable):
-        raise JellyArgumentError(f"sources is {sources!r:.80}: expected a path, or files and Patches")
-    for source in sources:
+    if is_path(src):
+        src = [src]
+    if isinstance(src, bytes) or not isinstance(src, Iterable):
+        raise JellyArgumentError(f"src is {src!r:.80}: expected a path, or files and Patches")
+    for source in src:
         if is_path(source):
             path = Path(source)
             files = sorted(path.iterdir()) if path.is_dir() else [path]
@@ -82,7 +87,7 @@ def _entries(sources: Any, limits: Mapping[str, Any], keep: Keep) -> Iterator[_E
             yield from map(entry, patches_of(source))
 
 
-def _in_order(entries: Iterable[_Entry], base: Any) -> list[Callable[[], Patch]]:
+def _in_order(entries: Iterable[_Entry], start: Any) -> list[Callable[[], Patch]]:
     by_id: dict[Any, _Entry] = {}
     after: dict[Any, Any] = {}
     for entry in entries:
@@ -99,7 +104,7 @@ def _in_order(entries: Iterable[_Entry], base: Any) -> list[Callable[[], Patch]]
         by_id[found] = entry
         after[prev] = found
     ordered = []
-    at = base if base in after else None
+    at = start if start in after else None
     while at in after:
         at = after.pop(at)
         ordered.append(by_id[at].patch)
@@ -111,17 +116,19 @@ def _in_order(entries: Iterable[_Entry], base: Any) -> list[Callable[[], Patch]]
 
 
 @checked(PATCH_READING - {"format", "delimited"})
-def read_log(sources: Any, *, base: IRI | BlankNode | Literal | None = None, **limits: Any) -> list[Patch]:
+def read_log(
+    src: Any, *, after: IRI | BlankNode | Literal | None = None, **options: Unpack[ReadOptions]
+) -> list[Patch]:
     """Read patches and sort them by their headers ``id`` and ``prev``, oldest first.
 
     Parameters
     ----------
-    sources : str, os.PathLike, or iterable of files and Patches
+    src : str, os.PathLike, or iterable of files and Patches
         A directory, a file, or several files and patches.
-    base : IRI, optional
+    after : IRI, optional
         The ``prev`` of the first patch. By default the first patch has no ``prev``.
-    **limits : Any
-        Keywords of `read_patches`, see `ReadOptions`.
+    **options : Unpack[ReadOptions]
+        Shared keywords of all patches: see `ReadOptions`.
 
     Raises
     ------
@@ -138,7 +145,7 @@ def read_log(sources: Any, *, base: IRI | BlankNode | Literal | None = None, **l
     >>> [str(patch.id) for patch in read_log([two, one])]
     ['<uuid:1>', '<uuid:2>']
     """
-    return [patch() for patch in _in_order(_entries(sources, limits, lambda patch: lambda: patch), base)]
+    return [patch() for patch in _in_order(_entries(src, options, lambda patch: lambda: patch), after)]
 
 
 class PatchSpool(AbstractContextManager["PatchSpool"]):
@@ -178,12 +185,12 @@ class PatchSpool(AbstractContextManager["PatchSpool"]):
         return patch
 
 
-def patches_in_order(sources: Any, base: Any, limits: Mapping[str, Any]) -> Iterator[Patch]:
+def patches_in_order(src: Any, after: Any, limits: Mapping[str, Any]) -> Iterator[Patch]:
     """The patches of `read_log`, one after the other. Those that wait are in a temporary file."""
     with PatchSpool() as spool:
 
         def keep(patch: Patch) -> Callable[[], Patch]:
             return partial(spool.__getitem__, spool.add(patch))
 
-        for patch in _in_order(_entries(sources, limits, keep), base):
+        for patch in _in_order(_entries(src, limits, keep), after):
             yield patch()

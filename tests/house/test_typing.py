@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 from support.typed_pages import write_modules
 
+import jelly
+
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = Path(__file__).with_name("stubtest.txt")
+USES = Path(__file__).with_name("uses.py")
 
 pytest.importorskip("mypy", reason="the types are checked by mypy")
 # One build of mypy for all: most of its time goes to what the package imports. stubtest compares signatures as they are
@@ -56,7 +60,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def checked(modules: list[Path]) -> dict[str, list[str]]:
     """What mypy and stubtest say."""
     done = subprocess.run(
-        [sys.executable, "-c", CHECK, str(ALLOWED), "tests/house/uses.py", *map(str, modules)],
+        [sys.executable, "-c", CHECK, str(ALLOWED), str(USES.relative_to(ROOT)), *map(str, modules)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -118,14 +122,16 @@ def errors(modules: list[Path]) -> list[tuple[str, int, str]]:
         pytest.skip("pyright is not installed (pip install --group lint)")
     folder = modules[0].parent
     (folder / "wrong.py").write_text("\n".join(RIGHT + WRONG))
+    (folder / "uses.py").write_text("# pyright: strict\n" + USES.read_text())
     environment = {**os.environ, "PYTHONPATH": str(folder / "types")}
     environment["PATH"] = sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"]
     done = subprocess.run(
-        [pyright, "--pythonpath", sys.executable, "--outputjson", "wrong.py", *(path.name for path in modules)],
+        [pyright, "--pythonpath", sys.executable, "--outputjson", "wrong.py", "uses.py",
+         *(path.name for path in modules)],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     found = json.loads(done.stdout)
-    assert found["summary"]["filesAnalyzed"] >= 1 + len(modules)
+    assert found["summary"]["filesAnalyzed"] >= 2 + len(modules)
     return [(Path(one["file"]).name, one["range"]["start"]["line"] + 1, one["message"])
             for one in found["generalDiagnostics"] if one["severity"] == "error"]  # fmt: skip
 
@@ -137,7 +143,14 @@ def test_the_python_of_all_pages_passes_mypy(modules: list[Path], checked: dict[
 
 
 def test_the_python_of_all_pages_passes_pyright(errors: list[tuple[str, int, str]]) -> None:
-    assert [one for one in errors if one[0] != "wrong.py" and UNKNOWN.get(one[0], "?") not in one[2]] == []
+    known = ("wrong.py", "uses.py")
+    assert [one for one in errors if one[0] not in known and UNKNOWN.get(one[0], "?") not in one[2]] == []
+
+
+def test_a_program_with_every_public_module_passes_pyright(errors: list[tuple[str, int, str]]) -> None:
+    assert [one for one in errors if one[0] == "uses.py"] == []
+    used = set(re.findall(r"^import (jelly[\w.]*)", USES.read_text(), re.M))
+    assert used == {"jelly", "jelly.errors", *(f"jelly.{name}" for name in jelly._MODULES)}
 
 
 def test_pyright_refuses_misspelt_names(errors: list[tuple[str, int, str]]) -> None:

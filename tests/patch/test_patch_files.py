@@ -47,7 +47,7 @@ def rows(path: Path) -> list[str]:
 
 def text_of(patches) -> list[str]:
     # The files have quoted triples as RDF-star wrote them.
-    texts = (dumps(patch, format="rdfp", marked_bnodes=False, quoted="rdf-star") for patch in patches)
+    texts = (dumps(patch, format="rdfp", marked_blank_nodes=False, quoted="rdf-star") for patch in patches)
     return [line for text in texts for line in text.decode().splitlines()]
 
 
@@ -148,7 +148,7 @@ def test_a_log_in_its_order() -> None:
     with pytest.raises(jelly.JellyFormatError, match="the log is broken.*is missing"):
         read_log(files[:2])
     (middle,) = read_patches(files[2])
-    assert [patch.id.value[5:8] for patch in read_log([files[0], files[2]], base=middle.prev)] == ["3e2", "5ed"]
+    assert [patch.id.value[5:8] for patch in read_log([files[0], files[2]], after=middle.prev)] == ["3e2", "5ed"]
     with pytest.raises(jelly.JellyFormatError, match="two patches of a log have the id"):
         read_log([*files, files[0]])
 

@@ -39,7 +39,10 @@ from jelly._streams.reader import Frame, frames_of
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from jelly._dataset.blank_node_scope import BlankNodes
+    from jelly._options.keywords import ReadOptions
     from jelly.patch._stream import PatchFile
 
 Item = TypeVar("Item")
@@ -58,14 +61,18 @@ class IndexedFile(Closing, Generic[Item]):
 
     @checked(SEEKING)
     def __init__(
-        self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
+        self,
+        path: str | os.PathLike[str],
+        *,
+        opener: Callable[[str], BinaryIO] = open_local,
+        **limits: Unpack[ReadOptions],
     ) -> None:
         self.path: str = os.fsdecode(path)
         self._file: Any = opener(self.path)
         try:
             expansion = limits.pop("max_expansion", MAX_EXPANSION)
             self.n_bytes: int = self._file.seek(0, os.SEEK_END)  # as it is stored, perhaps compressed
-            self._limits = fitted(limits, SEEKING, self.n_bytes)
+            self._limits = fitted({**limits}, SEEKING, self.n_bytes)
             self._file = plain_view(self._file, expansion)
             size = self._file.seek(0, os.SEEK_END)
             options = partial(first_options, self._file, self._patch, **self._limits)
@@ -279,8 +286,8 @@ class JellyFile(IndexedFile[Triple | Quad]):
         The file.
     opener : callable, optional
         Function that opens the file and its sidecar, if they are not local.
-    **limits : Any
-        Limits of the `Decoder`.
+    **limits : Unpack[ReadOptions]
+        Limits of Jelly: see `ReadOptions`.
 
     Raises
     ------
@@ -422,11 +429,13 @@ class JellyFile(IndexedFile[Triple | Quad]):
 
 
 @overload
-def open(path: Any, *, content: Literal["patches"], **limits: Any) -> PatchFile: ...
+def open(path: Any, *, content: Literal["patches"], **limits: Unpack[ReadOptions]) -> PatchFile: ...
 @overload
-def open(path: Any, *, content: Literal["statements"] | None = None, **limits: Any) -> JellyFile: ...
+def open(path: Any, *, content: Literal["statements"] | None = None, **limits: Unpack[ReadOptions]) -> JellyFile: ...
 @checked(SEEKING, elsewhere={"threads": "pass threads= to batches() of the open file"})
-def open(path: Any, *, content: Literal["statements", "patches"] | None = None, **limits: Any) -> Any:
+def open(
+    path: Any, *, content: Literal["statements", "patches"] | None = None, **limits: Unpack[ReadOptions]
+) -> Any:
     """Open a Jelly or Jelly-Patch file for random access.
 
     Parameters
@@ -438,8 +447,8 @@ def open(path: Any, *, content: Literal["statements", "patches"] | None = None, 
         million statements.
     content : {"statements", "patches"}, optional
         The content of the file. By default the suffix ``.jellyp`` means patches.
-    **limits : Any
-        Limits of the `Decoder`.
+    **limits : Unpack[ReadOptions]
+        Limits of Jelly: see `ReadOptions`.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from jelly._bytes.names import is_remote
 from jelly._bytes.sink import Sink
@@ -50,6 +50,11 @@ from jelly._options.settings import checked, fitted
 from jelly._streams.drain import drain
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyUnsupportedError
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
+
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")
 # More integers than an index has: in the head, the size of the file; per keyframe, those of its state.
@@ -77,7 +82,7 @@ def index(
     terms: bool = False,
     content: Literal["statements", "patches"] | None = None,
     progress: Callable[[int, int], object] | None = None,
-    **limits: Any,
+    **limits: Unpack[ReadOptions],
 ) -> None:
     """Scan a Jelly or Jelly-Patch file and write its index beside it, to ``<path>.idx``, for `jelly.open` and threads.
 
@@ -94,8 +99,8 @@ def index(
         The content of the file. By default the suffix ``.jellyp`` means patches.
     progress : callable, optional
         Called with the bytes read and the size of the file.
-    **limits : Any
-        Limits of the `Decoder`.
+    **limits : Unpack[ReadOptions]
+        Limits of Jelly: see `ReadOptions`.
 
     Raises
     ------
