@@ -21,12 +21,12 @@ from jelly._dataset.conditions.pattern import Pattern, Selection, Wanted
 from jelly._dataset.output import Conversion, Options, Tabular, write_dataset, write_stream
 from jelly._dataset.seekable.file import Condition
 from jelly._dataset.sources import Sources
-from jelly._dataset.split import Names, Part, by_parts, by_size, by_term
+from jelly._dataset.split import Names, Part, by_parts, by_size, by_term, check_ways
 from jelly._dataset.steps.order import MEMORY, Sort, Unique
 from jelly._dataset.steps.step import Items, Sample, Slice, Step, merged, refuse_places
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import WRITING, find
-from jelly._options.layouts import PLACES, FolderLayout, LayoutWithValues
+from jelly._options.layouts import FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Frame
 from jelly._streams.spool import Spool
@@ -103,8 +103,9 @@ class Dataset(Tabular):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._sources, self._layout, self._threads, self._sorted_by, self._steps)
 
-    def _then(self, *steps: Step) -> Self:
-        return type(self)(self._sources, self._layout, self._threads, self._sorted_by, steps)
+    def _then(self, *steps: Step, threads: int | None = None) -> Self:
+        threads = self._threads if threads is None else threads
+        return type(self)(self._sources, self._layout, threads, self._sorted_by, steps)
 
     # ---- steps
 
@@ -254,10 +255,7 @@ class Dataset(Tabular):
         >>> [len(batch) for batch in jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()]
         [1]
         """
-        made = self
-        if threads is not None:
-            made = type(self)(self._sources, self._layout, threads, self._sorted_by, self._steps)
-        return Items(made, lambda it: it._batches(it._sources))
+        return Items(self._then(*self._steps, threads=threads), lambda it: it._batches(it._sources))
 
     def frames(self) -> Items[Frame]:
         """Iterate over frames, including empty ones: in a grouped stream each is a graph or a dataset.
@@ -578,13 +576,7 @@ class Dataset(Tabular):
         >>> [(os.path.basename(part.path), part.statements, part.term) for part in made]
         [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
         """
-        if (rows is not None) + (parts is not None) + (by is not None) != 1:
-            raise JellyArgumentError("give one of rows=, parts= and by=: how to split")
-        for name, number in {"rows": rows, "parts": parts, "max_files": max_files}.items():
-            if number is not None and number < 1:
-                raise JellyArgumentError(f"{name} is {number}: expected 1 or more")
-        if by not in (None, *PLACES, *PLACES.values()):
-            raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(PLACES.values())}")
+        check_ways(rows, parts, by, max_files)
         how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "options": options}
         target = find(to, name_of(dst), tables=True)
         names = Names(dst)
@@ -593,7 +585,6 @@ class Dataset(Tabular):
         with Workers(how.pop("threads", None) or self._threads) as workers, ExitStack() as stack:
             source = self._stream(self._sources, workers)
             batches = self._run(source.watched(progress, self._condition))
-            pieces: Iterator[tuple[str, Any, Iterator[Batch]]]
             if by is not None:
                 pieces = by_term(batches, by[0], max_files, memory)
             elif parts is not None:

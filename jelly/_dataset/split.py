@@ -14,6 +14,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, DefaultGraph, QuotedTriple
 from jelly._dataset.steps.order import Run, Sort
+from jelly._options.layouts import PLACES
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError, JellyLimitError
 
@@ -70,6 +71,17 @@ class Names:
             made = f"{label}-{number}"
         self._taken.add(made.lower())
         return os.path.join(self.folder, self._name.replace("{}", made, 1))
+
+
+def check_ways(rows: int | None, parts: int | None, by: str | None, max_files: int) -> None:
+    """Check that one way to split is given, and its number or place."""
+    if (rows is not None) + (parts is not None) + (by is not None) != 1:
+        raise JellyArgumentError("give one of rows=, parts= and by=: how to split")
+    for name, number in {"rows": rows, "parts": parts, "max_files": max_files}.items():
+        if number is not None and number < 1:
+            raise JellyArgumentError(f"{name} is {number}: expected 1 or more")
+    if by not in (None, *PLACES, *PLACES.values()):
+        raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(PLACES.values())}")
 
 
 def _label(term: Any) -> str:

@@ -88,8 +88,8 @@ READ = _table(
     Keyword("rdf", "Reject terms that this version of RDF does not have. 1.2-basic has base directions, but no triple "
             "terms."),
     Keyword(
-        "star", "Turn quoted triples of RDF-star into nodes with rdf:reifies (reifies), or such nodes back (quoted), "
-        "or take them as triple terms of RDF 1.2 (triple-terms).",
+        "star", "Make RDF 1.2 of RDF-star, or the reverse. With reifies quoted triples become nodes with rdf:reifies, "
+        "with quoted such nodes become quoted triples, with triple-terms quoted triples are taken as triple terms.",
     ),
     Keyword("on_error", "Skip lines with errors, and count them.", "raise", f"{_LINES}, RDF Patch",
             "--skip-errors", "skip", spark="mode"),

@@ -54,7 +54,8 @@ def test_refused(arguments: list[str], problem: str) -> None:
 
 def test_help_is_that_of_the_table() -> None:
     text = "".join(CliRunner().invoke(show, ["--help"]).output.split())
-    assert "".join(READ["star"].help.split()) in text
+    assert "".join(READ["star"].help.partition(" With")[0].split()) in text
+    assert "".join(READ["on_error"].help.split()) in text
     assert "--joined" not in text
 
 
@@ -106,6 +107,7 @@ def test_all_options_of_the_table_are_listed() -> None:
 
 
 def test_help_is_short() -> None:
-    shown = CliRunner().invoke(cli, ["convert", "--help"], terminal_width=80).output.splitlines()
+    # Click leaves two of the columns that it finds free, not of those that it is given.
+    shown = CliRunner().invoke(cli, ["convert", "--help"], env={"COLUMNS": "80"}).output.splitlines()
     assert len(shown) <= 60
     assert "jelly help convert" in CliRunner().invoke(cli, ["convert", "--help"], prog_name="jelly").output
