@@ -60,8 +60,6 @@ class BlankNodes:
     into: str = ""
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise JellyOptionsError(f"blank nodes are {self.mode!r}: expected one of {', '.join(MODES)}")
         if (self.base is not None) != (self.mode == "skolemize"):
             raise JellyOptionsError(
                 "skolemized blank nodes need a base for their IRIs: set skolem_base to one, such as https://example.org"

@@ -12,7 +12,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
 from jelly._options.options import StreamOptions
-from jelly.errors import JellyArgumentError, JellyLimitError, JellyUnsupportedError
+from jelly.errors import JellyLimitError, JellyUnsupportedError
 
 Batches = Iterable[Batch]
 Rule = Callable[[Any], list[tuple[Any, ...]]]
@@ -34,10 +34,6 @@ _LABEL = "qt"
 
 def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[Batch]] | None:
     """The change that a Reader makes to its Batches, or None."""
-    if rdf is not None and rdf not in _HOLDS:
-        raise JellyArgumentError(f"rdf is {rdf!r}: expected one of {', '.join(_HOLDS)}")
-    if star not in (None, "reifies", "triple-terms", "quoted"):
-        raise JellyArgumentError(f"star is {star!r}: expected one of reifies, triple-terms, quoted")
     if rdf is None and star is None:
         return None
 

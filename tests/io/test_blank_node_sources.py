@@ -57,7 +57,6 @@ def test_part_files_of_one_job_are_one_source(one: str, two: str, same: bool) ->
 
 def test_what_is_refused() -> None:
     for mode, base, message in (
-        ("rename", None, "expected one of scope, keep, skolemize"),
         ("skolemize", None, "need a base for their IRIs: set skolem_base"),
         ("keep", "https://e.org", "only of use to skolemize"),
         *(("skolemize", base, "expected http:// or https://") for base in (
@@ -66,6 +65,9 @@ def test_what_is_refused() -> None:
     ):  # fmt: skip
         with pytest.raises(jelly.JellyOptionsError, match=message):
             BlankNodes(mode, base)  # type: ignore[arg-type]
+    for call in (jelly.read, jelly.scan, jelly.canonicalize):
+        with pytest.raises(jelly.JellyArgumentError, match='blank_nodes is .rename.: expected "scope", "keep"'):
+            call(b"", blank_nodes="rename")  # type: ignore[operator]
 
 
 def test_each_mode() -> None:
