@@ -21,7 +21,7 @@ from jelly._formats.registry import (
     Content,
     Format,
 )
-from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions
+from jelly._options.keywords import MANY, READ, WRITE, ReadOptions, SourceOptions, WriteOptions
 from jelly.cli import commands
 from jelly.cli.options import grouped
 from jelly.spark._options import OPTIONS
@@ -97,7 +97,7 @@ def api_pages() -> Iterator[tuple[str, str]]:
             text += f"::: {page.module}\n    options: {options}\n\n"
         for name in page.names or sorted(exported(page.module), key=_order):
             text += f"::: {page.module}.{name}\n\n"
-            if name in ("ReadOptions", "WriteOptions"):
+            if name in KEYWORDS:
                 text += keyword_table(name)
         yield f"reference/api/{page.path}", text
     names = [
@@ -263,9 +263,14 @@ def _held(format: Format) -> Iterator[str]:
 # ---- keywords
 
 
+KEYWORDS = {
+    "ReadOptions": (ReadOptions, READ), "WriteOptions": (WriteOptions, WRITE), "SourceOptions": (SourceOptions, MANY)
+}  # fmt: skip
+
+
 def keyword_table(name: str) -> str:
-    """The keywords of ``ReadOptions`` or ``WriteOptions``: name, type, default, options of the fronts, effect."""
-    kind, rows = {"ReadOptions": (ReadOptions, READ), "WriteOptions": (WriteOptions, WRITE)}[name]
+    """The keywords of one of `KEYWORDS`: name, type, default, options of the fronts, effect."""
+    kind, rows = KEYWORDS[name]
     return table(
         ["keyword", "type", "default", "command line", "Spark", "effect"],
         [

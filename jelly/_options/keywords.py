@@ -163,12 +163,27 @@ WRITE = _table(
 )  # fmt: skip
 
 
+# Keywords for reading many files on Spark.
+MANY = _table(
+    Keyword("glob", "Read only files with such names, for example `*.nt.gz` or `*.{nt,nq}`.", metavar="PATTERN",
+            spark="pathGlobFilter"),
+    Keyword("storage", "Options for the file systems of fsspec.", metavar="NAME=VALUE", spark="storage"),
+    Keyword("skip_unknown", "Leave out files with the suffix of no format, such as README.md.", False,
+            spark="skipUnknown"),
+    Keyword("allow_empty", "Accept that there are no files to read.", False),
+    Keyword("partitions", "Directories such as `graph=...` give their value to statements that have none.", True,
+            option="--partitions/--no-partitions", spark="partitions"),
+    Keyword(
+        "split_bytes", "Bytes per task. By default 4 to 32 MiB, so that there are about 16 tasks. Compressed files "
+        "count eight times their size, and so do formats other than Jelly, N-Triples, N-Quads and RDF Binary.",
+        option="", spark="splitBytes",
+    ),
+)  # fmt: skip
+
 # Keywords of single functions, and stream options, that error messages name.
 NAMED = _table(
     Keyword("layout", "Columns of a table.", "flat", spark="layout"),
     Keyword("max_columns", "Maximum predicates, each of which is a column.", 1000),
-    Keyword("skip_unknown", "Leave out files with the suffix of no format, such as README.md.", False,
-            spark="skipUnknown"),
     Keyword("drop_graphs", "Write all statements as triples, for a format without named graphs.", False),
     Keyword("generalized_statements", "Allow generalized statements in the Jelly output.", False, "",
             "--allow generalized"),
@@ -272,13 +287,33 @@ class WriteOptions(TypedDict, total=False):
     marked_blank_nodes: bool
 
 
+class SourceOptions(ReadOptions, total=False):
+    """The keywords of functions that read many files on Spark: of `jelly.ReadOptions` those that any format may have.
+
+    These are ``format``, ``on_error``, ``blank_nodes``, which is ``"scope"`` here also for one file, ``skolem_base``
+    and the limits. ``on_error="skip"`` skips broken input of any format and reports it.
+
+    Examples
+    --------
+    >>> import jelly.spark
+    >>> options: jelly.spark.SourceOptions = {"glob": "*.nt.gz", "storage": {"anon": True}}
+    """
+
+    glob: str | None
+    storage: Mapping[str, Any] | None
+    skip_unknown: bool
+    allow_empty: bool
+    partitions: bool
+    split_bytes: int | None
+
+
 def type_of(name: str) -> Any:
-    """The type of a keyword that a function passes on, by `jelly.ReadOptions` and `jelly.WriteOptions`; else Any.
+    """The type of a keyword that a function passes on, by the classes above; else Any.
 
     >>> type_of("max_names"), type_of("seekabel")
     (<class 'int'>, typing.Any)
     """
-    kinds = (ReadOptions.__annotations__, WriteOptions.__annotations__)
+    kinds = (SourceOptions.__annotations__, WriteOptions.__annotations__)
     told = {each[name].__forward_arg__ for each in kinds if name in each}
     return eval(" | ".join(sorted(told)), globals()) if told else Any  # noqa: S307 - our own text
 
@@ -309,3 +344,4 @@ def _explain(kind: Any, rows: Iterable[Keyword]) -> None:
 
 _explain(ReadOptions, READ.values())
 _explain(WriteOptions, WRITE.values())
+_explain(SourceOptions, MANY.values())

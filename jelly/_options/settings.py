@@ -218,13 +218,13 @@ class _Signed:
     def __signature__(self) -> Signature:
         from inspect import Parameter, signature
 
-        from jelly._options.keywords import NAMED, READ, WRITE
+        from jelly._options.keywords import MANY, NAMED, READ, WRITE
 
         told = signature(self.__wrapped__)
         own = [each for each in told.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
         if len(own) < len(told.parameters):
             # Some are in both tables, with defaults of their own.
-            rows = ChainMap(*sorted((READ, WRITE), key=lambda table: -len(self._known & table.keys())), NAMED)
+            rows = ChainMap(*sorted((READ, WRITE), key=lambda table: -len(self._known & table.keys())), MANY, NAMED)
             order = [name for table in rows.maps for name in table] + sorted(self._known)
             for name in sorted(self._known - {each.name for each in own}, key=order.index):
                 default = rows[name].default if name in rows else None

@@ -32,11 +32,11 @@ def _any(names: Iterable[str]) -> str:
 @cache
 def _pattern(front: Front) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
     """The pattern of a keyword: with a value, or without one if it is no word of English, as ``skolem_base`` is."""
-    from jelly._options.keywords import NAMED, READ, WRITE  # takes some time to import
+    from jelly._options.keywords import MANY, NAMED, READ, WRITE  # takes some time to import
 
     is_command = front == "command line"
     rows: dict[str, list[Keyword]] = {}
-    for row in (*READ.values(), *WRITE.values(), *NAMED.values()):
+    for row in (*READ.values(), *WRITE.values(), *MANY.values(), *NAMED.values()):
         if row.switch if is_command else row.spark:
             rows.setdefault(row.name, []).append(row)
     names = sorted(rows, key=len, reverse=True)

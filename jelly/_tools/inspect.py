@@ -241,7 +241,7 @@ def _plain(found: Any) -> dict[str, Any]:
     return plain
 
 
-@checked(OF_ANY)
+@checked(OF_ANY, {"max_frames"})
 def inspect(
     src: Any,
     per_frame: bool = False,

@@ -215,15 +215,16 @@ def options(table: Mapping[str, Keyword], *names: str, into: str, hidden: bool =
 def _option(row: Keyword, name: str, hidden: bool) -> Decorator:
     """The option of a keyword."""
     switch = row.option or row.switch
+    help = row.help.replace("`", "'")
     if row.flag is not None:
-        return option(switch, row.help, None, None if "/" in switch else row.flag, name=name, hidden=hidden)
+        return option(switch, help, None, None if "/" in switch else row.flag, name=name, hidden=hidden)
     told = type_of(row.name)  # words, or None or some words
     words = [word for one in (told, *get_args(told)) if get_origin(one) is Literal for word in get_args(one)]
     value = f"[{'|'.join(words)}]" if words else row.metavar or "FORMAT"
     if "=" in value:
         value += "..."
     kind = COUNT if value == "N" and row.default != 1 else None  # of frame_rows and frame_bytes 0 is no limit
-    return option(f"{switch} {value}", row.help, None, kind, name=name, hidden=hidden)
+    return option(f"{switch} {value}", help, None, kind, name=name, hidden=hidden)
 
 
 def reads(

@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
-from jelly._options.keywords import NAMED
+from jelly._options.keywords import MANY
 from jelly._options.layouts import BUILT, LAYOUTS
 from jelly.cli.common import message, progress_bar, show, tell
 from jelly.cli.options import COUNT, STATEMENTS, Files, Given, command, forms, option, options, reads, together
-from jelly.spark._options import OPTIONS
 
 _LEFT_OUT = "left out, with the suffix of no format, {} files:"
 
@@ -26,15 +25,10 @@ def _dict(ctx: click.Context, param: click.Parameter, value: Any) -> dict[str, s
 
 _common = together(
     reads("blank_nodes", "skolem_base", limits=[name for name in STATEMENTS if name.startswith("max_")]),
-    options(NAMED, "skip_unknown", into="reading"),
-    option("--glob PATTERN", OPTIONS["pathGlobFilter"].help.replace("`", "'")),
+    options(MANY, "glob", "storage", "skip_unknown", "allow_empty", "partitions", into="reading"),
     option("--master MASTER", "Spark master: local[N] or spark://HOST:PORT.", show_default="local[*]", name="spark"),
     option("--conf NAME=VALUE...", "A setting of Spark. Repeatable.", callback=_dict),
-    option("--storage NAME=VALUE...", "An option of fsspec for URLs. Repeatable.", callback=_dict),
     option("--skip-errors", "Skip broken input and report it (default: fail).", "raise", "skip", name="on_error"),
-    option("--no-partitions", "Do not take directories such as graph=http%3A%2F%2Fexample.org for the graph of their "
-           "files.", True, False, name="partitions"),
-    option("--allow-empty", "Accept that there are no files to read."),
 )  # fmt: skip
 
 
@@ -97,8 +91,9 @@ def ingest(srcs: Files, reading: Given, **given: Any) -> None:
         if srcs:
             done = ingest(srcs, progress=progress, **reading, **given)
         else:
-            kept = ("dst", "spark", "conf", "target_file_bytes", "storage")
-            done = compact_table(progress=progress, **{name: given[name] for name in kept})
+            kept = ("dst", "spark", "conf", "target_file_bytes")
+            known = {name: given[name] for name in kept}
+            done = compact_table(progress=progress, storage=reading.get("storage"), **known)
 
     show(done.as_dict(), "show_report", done.as_dict(), yaml=False)
     tell("skipped broken input, {} errors:", [message(trouble.error()) for trouble in done.errors])

@@ -131,6 +131,7 @@ from jelly.errors import JellyArgumentError, MissingExtraError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from jelly._options.keywords import SourceOptions
     from jelly.spark._frames import describe, graph_tables, graphframe, to_ids, vertical, wide
     from jelly.spark._ingest import compact_table, ingest
     from jelly.spark._jobs import stats
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
     from jelly.spark._udf import from_jelly, from_ntriples, jelly_headers, to_jelly
 
 __all__ = [
+    "SourceOptions",
     "changes",
     "compact_table",
     "describe",
@@ -166,6 +168,7 @@ _MODULES = {
         "_ingest": "compact_table ingest",
         "_jobs": "stats",
         "_lakehouse": "changes merge",
+        "_options": "SourceOptions",
         "_tables": "term_id",
         "_udf": "from_jelly from_ntriples jelly_headers to_jelly",
     }.items()

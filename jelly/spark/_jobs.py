@@ -16,19 +16,20 @@ from contextlib import contextmanager
 from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._formats.arrow_tables import pa
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError, need
 from jelly.spark._parts import Part, Reading
-from jelly.spark._parts.files import READING_LIMITS, Directories, File, Paths
+from jelly.spark._parts.files import OF_MANY, Directories, File, Paths
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
+    from typing_extensions import Unpack
 
+    from jelly._options.keywords import SourceOptions
     from jelly.stats import Counting, Stats
 
     _Counted = tuple[Counting, list[JellyError]]
@@ -335,7 +336,7 @@ def plain_error(error: BaseException) -> BaseException:
 # ---- the counts of `jelly.stats`, computed and merged on executors
 
 
-@checked(READING_LIMITS)
+@checked(OF_MANY)
 def stats(
     src: Paths,
     *,
@@ -343,17 +344,7 @@ def stats(
     conf: Mapping[str, str] | None = None,
     top: int = 20,
     max_keys: int = 1_000_000,  # of jelly.stats, which takes workers of other jobs 0.1 s to import
-    on_error: Literal["raise", "skip"] = "raise",
-    skip_unknown: bool = False,
-    allow_empty: bool = False,
-    split_bytes: int | None = None,
-    glob: str | None = None,
-    format: str | None = None,
-    storage: Mapping[str, Any] | None = None,
-    blank_nodes: Mode = "scope",
-    skolem_base: str | None = None,
-    partitions: bool = True,
-    **limits: int,
+    **options: Unpack[SourceOptions],
 ) -> tuple[Stats, list[JellyError], list[str]]:
     """Count the terms of the statements of many files, on executors. ``jelly spark stats`` is the command.
 
@@ -369,29 +360,8 @@ def stats(
         Entries in each list.
     max_keys : int, default 1000000
         See `jelly.stats.stats`. Runs of statements end where a task does.
-    on_error : {"raise", "skip"}, default "raise"
-        Whether broken input fails, or is skipped and told.
-    skip_unknown : bool, default False
-        Leave out files with the suffix of no format, which are an error otherwise.
-    allow_empty : bool, default False
-        Accept that there are no files to read.
-    split_bytes : int, optional
-        Bytes of sources per task; see ``splitBytes`` of the data source.
-    glob : str, optional
-        Read only files with such names.
-    format : str, optional
-        The format of all files.
-    storage : mapping, optional
-        Options of fsspec for URLs.
-    blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
-        See ``blankNodes`` of the data source: by default blank nodes of different files are different nodes, also if
-        they have the same label.
-    skolem_base : str, optional
-        The IRI before the labels of ``"skolemize"``.
-    partitions : bool, default True
-        Whether directories such as ``graph=...`` say the graph of their files.
-    **limits : int
-        Limits of reading, of any format, such as ``max_line_bytes``: see `jelly.Reader`.
+    **options : Unpack[SourceOptions]
+        Shared keywords: see `SourceOptions`.
 
     Returns
     -------
@@ -410,10 +380,10 @@ def stats(
     """
     from jelly.stats import Counting
 
-    labels, skips = BlankNodes(blank_nodes, skolem_base), on_error == "skip"
-    reading = Reading(format, dict(storage or {}), labels, limits, glob, skip_unknown, skips)
-    paths, files, left_out = reading.sources(src, allow_empty)
-    tasks = reading.split(files, split_bytes, directories=Directories(tuple(paths), partitions))
+    reading = Reading.of(options)
+    paths, files, left_out = reading.sources(src, options.get("allow_empty", False))
+    directories = Directories(tuple(paths), options.get("partitions", True))
+    tasks = reading.split(files, options.get("split_bytes"), directories=directories)
     if not tasks:
         return Counting(max_keys).result(top), [], left_out
     with session(spark, conf) as running:
@@ -423,7 +393,7 @@ def stats(
                 counted, errors = reduce(_merge, on_executors(running, counting, tasks, _merge))
             except Exception as error:
                 raise plain_error(error) from None
-    if errors and not skips:
+    if errors and not reading.skip_errors:
         raise errors[0]
     return counted.result(top), errors, left_out
 

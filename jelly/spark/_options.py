@@ -12,7 +12,8 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
-from jelly._options.keywords import NAMED, READ
+from jelly._options.keywords import MANY, READ
+from jelly._options.keywords import SourceOptions as SourceOptions
 from jelly._options.layouts import LAYOUTS
 from jelly._options.limits import SETTABLE
 from jelly.errors import JellyOptionsError
@@ -139,25 +140,21 @@ OPTIONS: dict[str, Option] = {
     "columnNameOfCorruptRecord": Option("Another name for the column `_corrupt_record`.", "_corrupt_record"),
     "ignoreMissingFiles": Option("Leave out files that are gone when a task opens them.", False, _FLAG),
     "format": Option("Format of all files. By default the suffix of each decides."),
-    "splitBytes": Option(
-        "Bytes per task. By default 4 to 32 MiB, so that there are about 16 tasks. Compressed files count eight times "
-        "their size, and so do formats other than Jelly, N-Triples, N-Quads and RDF Binary.", None, _size,
-    ),
-    "pathGlobFilter": Option("Read only files with such names, for example `*.nt.gz` or `*.{nt,nq}`."),
+    "splitBytes": Option(MANY["split_bytes"].help, None, _size),
+    "pathGlobFilter": Option(MANY["glob"].help),
     "modifiedAfter": Option("Only files changed at this time or later: `2026-01-31T00:00:00`, in the time zone of the "
                             "driver, or with one: `2026-01-31T00:00:00+01:00`.", -math.inf, _time),
     "modifiedBefore": Option("Only files changed before this time.", math.inf, _time),
     "recursiveFileLookup": Option("Only `true` is known: directories are read at any depth, and name values.", True,
                                   ("true",)),
-    "skipUnknown": Option(NAMED["skip_unknown"].help, False, _FLAG),
+    "skipUnknown": Option(MANY["skip_unknown"].help, False, _FLAG),
     "storage": Option('JSON with options for the file system of fsspec: `{"anon": true}`.', {}, _storage),
     "pushdown": Option(
         "Evaluate the filters `=` and `in` on subject, predicate, object or graph on term ids, and on the file and its "
         "directories before it is opened. Needs the setting `spark.sql.python.filterPushdown.enabled`; "
         "`register(spark, pushdown=True)` sets both.", False, _FLAG,
     ),
-    "partitions": Option("Directories such as `graph=...` give their value to statements that have none.", True, _FLAG,
-                         _DIRECTORIES),
+    "partitions": Option(MANY["partitions"].help, True, _FLAG, _DIRECTORIES),
     "partitionColumns": Option("Names of directories, such as `day` of `day=1`, that are also columns.", (), _names,
                                _DIRECTORIES),
     "partitionFilter": Option(

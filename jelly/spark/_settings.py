@@ -215,7 +215,7 @@ class Settings:
     def found(self, is_stream: bool = False) -> list[File]:
         """The files at the paths. A pattern of a stream may find none yet."""
         reading = self.reading
-        return find_files(self.paths, pattern=reading.pattern, storage=reading.storage, is_stream=is_stream)
+        return find_files(self.paths, pattern=reading.glob, storage=reading.storage, is_stream=is_stream)
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task."""

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import jelly
-from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions
+from jelly._options.keywords import MANY, READ, WRITE, ReadOptions, SourceOptions, WriteOptions
 
 MODULES = (
     "jelly", "jelly.arrow", "jelly.errors", "jelly.grpc", "jelly.messages", "jelly.oxigraph", "jelly.patch",
@@ -29,7 +29,7 @@ MODULES = (
 SECTIONS = {
     "Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes", "References", "Examples",
 }  # fmt: skip
-SHARED = {*READ, *WRITE}
+SHARED = {*READ, *WRITE, *MANY}
 CORE = Path(jelly.__file__).parent / "_core"
 
 
@@ -143,8 +143,8 @@ def test_docstring(name: str, thing: Any, owner: type | None) -> None:
             return
         if issubclass(thing, Exception) and thing is not jelly.JellyError:
             return  # the parameters are those of JellyError
-        if thing in (ReadOptions, WriteOptions):
-            assert described == thing.__annotations__.keys()
+        if thing in (ReadOptions, WriteOptions, SourceOptions):
+            assert described == (MANY if thing is SourceOptions else thing.__annotations__).keys()
             return
         if dataclasses.is_dataclass(thing):
             missing = {field.name for field in dataclasses.fields(thing)} - described

@@ -20,8 +20,9 @@ from jelly._formats.registry import (
     WRITING,
     Content,
 )
-from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions, described, type_of
+from jelly._options.keywords import MANY, READ, WRITE, ReadOptions, SourceOptions, WriteOptions, described, type_of
 from jelly._options.limits import SETTABLE
+from jelly._options.spelling import spelled
 
 TYPED: list[tuple[Any, dict[str, Any]]] = [(ReadOptions, READ), (WriteOptions, WRITE)]
 
@@ -34,6 +35,18 @@ def test_each_row_has_a_type(kind: Any, table: dict[str, Any]) -> None:
         assert row.name == name
         assert row.help.endswith("."), name
         assert f"{name} : " in kind.__doc__
+
+
+def test_sources_on_spark() -> None:
+    """Functions of Spark take what the class has of its own, and what any format may have."""
+    files = pytest.importorskip("jelly.spark._parts.files", reason="pyarrow is not installed")
+    assert list(SourceOptions.__annotations__) == [*READ, *MANY]
+    of_any = {"format", "on_error", "blank_nodes", "skolem_base"}
+    assert MANY.keys() | of_any == files.OF_MANY - files.READING_LIMITS
+    for name, row in MANY.items():
+        assert row.name == name
+        assert f"{name} : " in (SourceOptions.__doc__ or "")
+    assert spelled("raise split_bytes to read it at once", "Spark") == "raise splitBytes to read it at once"
 
 
 def test_formats_have_no_other_keywords() -> None:

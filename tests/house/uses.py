@@ -203,7 +203,9 @@ def libraries(path: str) -> None:
 def tables(spark: Any, path: Path) -> int:
     jelly.spark.register(spark, pushdown=True)
     done = jelly.spark.ingest(path, "table", spark=spark, on_error="skip", glob="*.nt", max_line_bytes=1 << 20)
-    counts, errors, unknown = jelly.spark.stats([path], spark=spark)
+    jelly.spark.ingest(path, "table", pattern="*.nt")  # type: ignore[call-arg]
+    options: jelly.spark.SourceOptions = {"storage": {"anon": True}, "split_bytes": 1 << 20}
+    counts, errors, unknown = jelly.spark.stats([path], spark=spark, **options)
     assert_type(counts, jelly.stats.Stats)
     assert_type(errors, list[jelly.errors.JellyError])
     assert_type(unknown, list[str])

@@ -21,7 +21,6 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import unquote
 
-from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._formats.arrow_tables import schema
 from jelly._options.layouts import BUILT, BuiltLayout, Layout
 from jelly._options.settings import checked
@@ -40,12 +39,14 @@ from jelly.spark._ingest.tasks import (
 )
 from jelly.spark._jobs import cores, described, on_executors, plain_error, session
 from jelly.spark._parts import Part, Reading
-from jelly.spark._parts.files import READING_LIMITS, Directories, File, Paths, absolute, exists, find_files
+from jelly.spark._parts.files import OF_MANY, Directories, File, Paths, absolute, exists, find_files
 from jelly.spark._store import Json, Store, UrlStore, store_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from typing_extensions import Unpack
 
+    from jelly._options.keywords import SourceOptions
     from jelly.spark._ingest.delta import DeltaTasks
 
 _TASKS_OF_CORE = 2
@@ -64,7 +65,7 @@ def _untold(*now: int) -> None:
     """The progress where nobody wants to know it."""
 
 
-@checked(READING_LIMITS)
+@checked(OF_MANY)
 def ingest(
     src: Paths,
     dst: str | os.PathLike[str],
@@ -75,24 +76,14 @@ def ingest(
     layout: Layout | BuiltLayout = "flat",
     partition_by: Literal["predicate", "graph"] | None = None,
     sort: Sequence[Literal["subject", "predicate", "object", "graph"]] = (),
-    on_error: Literal["raise", "skip"] = "raise",
-    skip_unknown: bool = False,
-    allow_empty: bool = False,
     prune: bool = False,
-    split_bytes: int | None = None,
-    glob: str | None = None,
-    format: str | None = None,
-    storage: Mapping[str, Any] | None = None,
-    blank_nodes: Mode = "scope",
-    skolem_base: str | None = None,
     buckets: int = BUCKETS,
     seed: int = 0,
-    partitions: bool = True,
     compact: bool = False,
     target_file_bytes: int = TARGET_BYTES,
     table: str | None = None,
     progress: Progress | None = None,
-    **limits: int,
+    **options: Unpack[SourceOptions],
 ) -> Ingestion:
     """Convert files to tables in Parquet (zstd) or Delta, or to seekable Jelly. Executors read and write them.
 
@@ -128,32 +119,14 @@ def ingest(
     sort : sequence of str, default ()
         Sort the rows of a task by some of subject, predicate, object, graph, in runs of up to a million rows. In the
         layout "ids" each bucket is sorted, by default by subject.
-    on_error : {"raise", "skip"}, default "raise"
-        With ``"raise"`` the first broken source ends the job, and finished tasks are kept for the next run. A source
-        that an earlier run has skipped counts as broken. With ``"skip"`` broken input is skipped and reported, by each
-        run with these sources.
-    skip_unknown : bool, default False
-        Leave out files with the suffix of no format, which are an error otherwise, before Spark starts.
-    allow_empty : bool, default False
-        Accept that there are no files to read.
     prune : bool, default False
         Remove the statements of sources that are gone, which a directory of files cannot. Otherwise they stay until
         another source of the same task has changed, and are reported.
-    split_bytes : int, optional
-        Bytes of sources per task; see ``splitBytes`` of the data source. By default 4 to 32 MiB, so that
-        there are two tasks or more for each core.
-    glob : str, optional
-        Read only files with such names.
-    storage : mapping, optional
-        Options of fsspec for URLs.
     buckets : int, default 16
         Partitions by the hash of a term, for the layouts "ids", "vertical" and "wide": a power of 2. All runs must use
         the same. A worker holds a bucket of "vertical" and "wide" in memory.
     seed : int, default 0
         A number that the ids of the layout "ids" depend on. All runs must use the same.
-    partitions : bool, default True
-        Whether directories such as ``graph=...`` say the graph of their files, see the option of the data source. All
-        runs must use the same.
     compact : bool, default False
         Make few files out of many afterwards, see `compact_table`. Only for ``to="delta"``.
     target_file_bytes : int, default 134217728
@@ -163,8 +136,10 @@ def ingest(
         it is. Only for ``to="delta"``. The session needs the jar of Delta.
     progress : callable, optional
         Called with the bytes of the sources done, bytes in all, statements; and the same for a compaction.
-    **limits : int
-        Limits of reading, of any format, such as ``max_line_bytes``: see `jelly.Reader`.
+    **options : Unpack[SourceOptions]
+        Shared keywords: see `SourceOptions`. Tasks are at least two for each core. Without ``on_error="skip"`` the
+        first broken source ends the job, also one that an earlier run has skipped, and finished tasks are kept for the
+        next run. All runs must use the same ``partitions``.
 
     Raises
     ------
@@ -197,20 +172,22 @@ def ingest(
     if compact:
         _check_compaction(to, target_file_bytes)
     began = time.perf_counter()
-    store = _store(dst, storage)
+    store = _store(dst, options.get("storage"))
     tables = Tables(layout, buckets, seed, tuple(sort)) if layout in BUILT else None
     flat: Layout = "flat" if tables else cast("Layout", layout)
-    labels, skips = BlankNodes(blank_nodes, skolem_base), on_error == "skip"
-    reading = Reading(format, dict(storage or {}), labels, limits, glob, skip_unknown, skips)
+    reading = Reading.of(options)
+    labels, partitions = reading.blank_nodes, options.get("partitions", True)
     work = Work(store, to, flat, partition_by, tuple(sort), reading, tables)
-    paths, files, left_out = reading.sources(src, allow_empty)
+    paths, files, left_out = reading.sources(src, options.get("allow_empty", False))
     # Larger tasks make fewer files; with some for each core none waits long for the last one.
-    cut = partial(reading.split, split_bytes=split_bytes, directories=Directories(tuple(paths), partitions),
-                  tasks=_TASKS_OF_CORE * (cores(spark) or _CORES))  # fmt: skip
+    cut = partial(
+        reading.split, split_bytes=options.get("split_bytes"), directories=Directories(tuple(paths), partitions),
+        tasks=_TASKS_OF_CORE * (cores(spark) or _CORES),
+    )  # fmt: skip
     settings: Json = {
-        "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
+        "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": labels.mode
     }  # fmt: skip
-    settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
+    settings |= {} if labels.base is None else {"skolem_base": labels.base}
     settings |= tables.settings() if tables else {}
     settings |= {} if partitions else {"partitions": False}
     report = Ingestion(store.url, unknown=left_out)

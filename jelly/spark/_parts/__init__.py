@@ -20,7 +20,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from jelly._streams.reader import Reader
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.files import (
     NONE,
+    READING_LIMITS,
     Directories,
     File,
     Paths,
@@ -55,6 +56,9 @@ from jelly.spark._parts.files import (
     with_graphs,
 )
 from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
+
+if TYPE_CHECKING:
+    from jelly._options.keywords import SourceOptions
 
 # The least and the most bytes per task. Starting a task takes about 50 ms; the most bytes take about a second.
 _MIN_SPLIT_BYTES = 1 << 22
@@ -118,7 +122,7 @@ class Reading:
 
     ``format`` is that of all files; by default the suffix of each decides. ``storage`` goes to file systems of fsspec.
     ``blank_nodes`` says what becomes of their labels. ``limits`` are those of any format, such as ``max_line_bytes``; a
-    file has those of its own. The names of the files must match ``pattern``; ``skip_unknown`` leaves out those with the
+    file has those of its own. The names of the files must match ``glob``; ``skip_unknown`` leaves out those with the
     suffix of no format, which are an error otherwise, unless the tasks ``skip_errors``.
     """
 
@@ -126,9 +130,24 @@ class Reading:
     storage: Storage = field(default_factory=dict, repr=False)
     blank_nodes: BlankNodes = KEEP
     limits: Mapping[str, int] = field(default_factory=dict)
-    pattern: str | None = None
+    glob: str | None = None
     skip_unknown: bool = False
     skip_errors: bool = False
+
+    @classmethod
+    def of(cls, options: SourceOptions) -> Reading:
+        """That of the keywords of a function.
+
+        >>> Reading.of({"on_error": "skip", "max_names": 9})
+        Reading(format=None, blank_nodes=BlankNodes(mode='scope', base=None, into=''), limits={'max_names': 9}, \
+glob=None, skip_unknown=False, skip_errors=True)
+        """
+        labels = BlankNodes(options.get("blank_nodes") or "scope", options.get("skolem_base"))
+        limits: Any = {name: value for name, value in options.items() if name in READING_LIMITS}
+        return cls(
+            options.get("format"), dict(options.get("storage") or {}), labels, limits, options.get("glob"),
+            options.get("skip_unknown", False), options.get("on_error") == "skip",
+        )  # fmt: skip
 
     def open(self, path: str) -> BinaryIO:
         """Open the path or URL of a file."""
@@ -167,9 +186,9 @@ class Reading:
         No files at all are an error without ``allow_empty``.
         """
         paths = absolute(src)
-        files, left_out = self.known(find_files(paths, pattern=self.pattern, storage=self.storage))
+        files, left_out = self.known(find_files(paths, pattern=self.glob, storage=self.storage))
         if not files and not allow_empty:
-            raise nothing_to_read(paths, self.pattern)
+            raise nothing_to_read(paths, self.glob)
         return paths, files, [file.path for file in left_out]
 
     def known(

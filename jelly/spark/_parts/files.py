@@ -49,6 +49,11 @@ from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
 MARKER = "_commit-"
 # The keywords for limits of reading statements.
 READING_LIMITS = frozenset(limit.name for limit in SETTABLE) & READING
+# Those of `jelly.spark.SourceOptions`, whose table workers do not import.
+OF_MANY = READING_LIMITS | {
+    "format", "on_error", "blank_nodes", "skolem_base", "glob", "storage", "skip_unknown", "allow_empty", "partitions",
+    "split_bytes",
+}  # fmt: skip
 
 Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 # Options for a file system of fsspec.
