@@ -62,7 +62,7 @@ class JellyReader(DataSourceReader):
             found = settings.found()
             files = settings.known(found)
             if not files and (not found or not settings.chooses):
-                raise nothing_to_read(settings.paths, settings.reading.pattern)
+                raise nothing_to_read(settings.paths, settings.reading.glob)
             only = self.wanted.get(settings.file_column or "")
             files = [
                 file for file in files if (only is None or file.path in only)
@@ -315,7 +315,7 @@ class ResultSettings(Settings):
         """The variables of the first file, or where broken files are skipped of the first that is none."""
         files = settings.known(settings.found())
         if not files:
-            raise nothing_to_read(settings.paths, settings.reading.pattern)
+            raise nothing_to_read(settings.paths, settings.reading.glob)
         errors: Errors = None if settings.mode == "FAILFAST" else []
         for file in files:
             with noted(file.path, errors), settings.reading.open(file.path) as opened:
