@@ -113,7 +113,7 @@ def test_the_report_of_shapes_names_its_extra():
 def test_tables_of_delta_name_their_extra():
     code = (
         "import sys; sys.modules['deltalake'] = None; import jelly.spark\n"
-        "try: jelly.spark.ingest('.', 'out', to='delta', allow_empty=True, pattern='no')\n"
+        "try: jelly.spark.ingest('.', 'out', to='delta', allow_empty=True, glob='no')\n"
         "except Exception as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True)
