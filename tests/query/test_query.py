@@ -215,6 +215,17 @@ def test_graph_names() -> None:
     assert len(list(jelly.query(data, "SELECT ?g { GRAPH ?g { <a:s> <a:p> <a:o> } }", format="nq"))) == 2
     assert len(list(jelly.query(data, "SELECT * FROM <a:g> FROM <a:h> { ?s ?p ?o }", format="nq"))) == 1
     assert len(list(jelly.query(data, "SELECT * FROM NAMED <a:g> { GRAPH ?g { ?s ?p ?o } }", format="nq"))) == 1
+    # FROM NAMED makes a graph of each IRI, also of one that has no statements (SPARQL 1.1, section 13.2.2).
+    for inner, rows in (
+        ("", ["a:g", "a:no"]), ("OPTIONAL { ?s <a:p> ?o }", ["a:g", "a:no"]), ("VALUES ?s { 1 }", ["a:g", "a:no"]),
+        ("{ SELECT (COUNT(*) AS ?n) { ?s ?p ?o } } FILTER(?n < 1)", ["a:no"]), ("<a:s> <a:q>* ?o", ["a:g", "a:no"]),
+        ("FILTER NOT EXISTS { ?s ?p ?o }", ["a:no"]), ("?s ?p ?o", ["a:g"]),
+    ):  # fmt: skip
+        asked = f"SELECT ?g FROM NAMED <a:g> FROM NAMED <a:no> {{ GRAPH ?g {{ {inner} }} }}"
+        assert sorted(g.value for (g,) in jelly.query(data, asked, format="nq")) == rows, inner
+    for graphs in ("", "FROM NAMED <a:no>", "FROM NAMED <a:g>", "FROM <a:no>"):
+        asked = f"ASK {graphs} {{ GRAPH <a:no> {{}} }}"
+        assert jelly.query(data, asked, format="nq").boolean is (graphs == "FROM NAMED <a:no>")
     assert len(list(jelly.query(data, "SELECT * { ?s ?p ?o }", format="nq"))) == 1
 
 
