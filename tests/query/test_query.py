@@ -471,6 +471,23 @@ def test_values_from_outside_within_exists(inner: str, objects: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("inner", "found"),
+    [
+        ("SELECT ?s { ?s <a:q> ?z FILTER(?o = <a:x>) }", ""),
+        ("SELECT ?s { ?s <a:q> ?z FILTER(!BOUND(?o)) }", "xy"),
+        ("SELECT ?s { ?s <a:q> ?z MINUS { ?s <a:p> ?o } }", ""),
+        ("SELECT ?o { ?s <a:q> ?z BIND(<a:x> AS ?o) }", "x"),
+    ],
+)
+def test_variables_that_a_part_of_exists_does_not_select(inner: str, found: str) -> None:
+    """They are none from outside, as SPARQL 1.2 says; the substitution of 1.1 is not defined for them."""
+    data = b"<a:s> <a:p> <a:x> , <a:y> ; <a:q> <a:z> ."
+    sparql = f"SELECT ?o {{ ?s <a:p> ?o FILTER EXISTS {{ {inner} }} }} ORDER BY ?o"
+    assert jelly.query(data, sparql, format="ttl", explain=True).startswith("DuckDB")
+    assert "".join(term.value[2:] for (term,) in jelly.query(data, sparql, format="ttl")) == found
+
+
+@pytest.mark.parametrize(
     ("sparql", "n"),
     [
         ("SELECT (EXISTS { ?s <a:q> ?z } AS ?e) { ?s <a:p> ?o }", None),

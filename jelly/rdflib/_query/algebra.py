@@ -367,8 +367,11 @@ class Algebra:
     # ---- solutions
 
     def _Project(self, part: Any) -> Table:
+        before, self._missing = self._missing, set()
         a = self.table(part.p, True)
         columns = [*map(self.column, part.PV), *sorted(a.columns & {GRAPH, PLACE})]
+        # A variable that is not among them is none from outside.
+        self._missing = before | self._missing.intersection(columns)
         return a.select({column: a.cells().get(column, _NULL) for column in columns})
 
     def _Distinct(self, part: Any) -> Table:
