@@ -612,6 +612,34 @@ def test_names_of_aggregates_in_other_expressions(select: str, rest: str, rows: 
             jelly.query(data, sparql.replace("?x }", "?x FILTER(?x = 1 || EXISTS { ?s ?q 1 }) }"), format="ttl")
 
 
+@pytest.mark.parametrize(
+    ("sparql", "found"),
+    [
+        ("ASK { ?s <a:p> ?x } GROUP BY ?s HAVING(COUNT(*) > 1)", True),
+        ("PREFIX group: <a:> ASK { ?s group:p ?x } GROUP BY ?s HAVING(COUNT(*) > 2)", False),
+        ("ASK { ?s <a:q> ?x } GROUP BY ?s", False),
+        ("ASK { ?s <a:q> ?x } HAVING(COUNT(*) = 0)", True),
+        ("CONSTRUCT { ?s <a:r> <a:t> } { ?s <a:p> ?x } GROUP BY ?s HAVING(COUNT(*) > 1)", ["<a:s> <a:r> <a:t> ."]),
+        ("CONSTRUCT { ?s <a:r> ?x } { ?s <a:p> ?x } GROUP BY ?s", []),  # it is no name of a group
+        ("DESCRIBE ?s { ?s <a:p> ?x } GROUP BY ?s HAVING(MAX(?x) > 3)", [f'<a:b> <a:p> {jelly.Literal(4)} .']),
+        ("ASK { ?s <a:p> } GROUP BY ?s", jelly.JellySyntaxError),
+        ("ASK { ?s <a:p> ?x } GROUP ?s", jelly.JellySyntaxError),
+        ("ASK { { SELECT ?s { ?s ?p ?o } GROUP BY ?s } BIND(1 AS ?s) }", jelly.JellySyntaxError),
+        ("ASK { ?s <a:p> ?x FILTER(?x = 1 || EXISTS { ?s ?q 1 }) } GROUP BY ?s", jelly.JellyUnsupportedError),
+        ("ASK { SERVICE <http://x/> { ?s ?p ?o } } GROUP BY ?s", jelly.JellyUnsupportedError),
+    ],
+)
+def test_groups_of_other_queries(sparql: str, found: Any) -> None:
+    """pyoxigraph reads them after SELECT only (SPARQL 1.1, section 19.8, rule 18)."""
+    data = b"<a:s> <a:p> 1 , 2 . <a:b> <a:p> 4 ."
+    if isinstance(found, type):
+        with pytest.raises(found):
+            jelly.query(data, sparql, format="ttl")
+        return
+    made = jelly.query(data, sparql, format="ttl")
+    assert found == (made.boolean if isinstance(found, bool) else [str(statement) for statement in made])
+
+
 def test_values_after_a_part_that_selects_all() -> None:
     data = b"<a:s> <a:p> <a:x> , <a:y> ."
     sparql = "SELECT ?n { { SELECT * { ?s <a:p> ?o } VALUES (?o ?n) { (<a:x> 1) (<a:y> 2) } } } ORDER BY ?n"
