@@ -964,6 +964,9 @@ def test_validate_takes_other_formats(tmp_path, monkeypatch):
     jelly.convert("b.nt", "b.jelly")
     run("validate", "b.nt", "--against", "b.jelly")
     run("validate", "--from", "nt", "-", "--against", "b.jelly", stdin=Path("b.nt").read_bytes())
+    for option, value in (("--delimited", "true"), ("--options", "b.jelly")):
+        message = run("validate", "b.nt", option, value, code=1).stderr
+        assert message == f"error: {option} goes with Jelly, not with N-Triples\n"
     pytest.importorskip("pyoxigraph")
     Path("c.ttl").write_bytes(b"<a:s> <a:p> <a:o>, .")
     assert "the rest of the file was not checked" in run("validate", "c.ttl", code=1).stdout
