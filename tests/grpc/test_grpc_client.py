@@ -16,6 +16,7 @@ from support import blocking
 
 import jelly
 import jelly.grpc as jg
+from jelly.grpc import _server
 from jelly.grpc._calls import Attempts
 
 OPTIONS = options("quads")
@@ -379,7 +380,8 @@ def test_a_server_starts_and_stops_in_each_way():
 @pytest.mark.bounded
 @pytest.mark.parametrize("how", ["once", "always", "blocks"])
 @pytest.mark.parametrize("grace", [0, 0.1])
-def test_a_server_does_not_wait_for_a_handler_that_does_not_end(how, grace):
+def test_a_server_does_not_wait_for_a_handler_that_does_not_end(how, grace, monkeypatch):
+    monkeypatch.setattr(_server, "END", 1.0)
     begun, over = threading.Event(), threading.Event()
 
     class Stubborn(jg.Handler):
