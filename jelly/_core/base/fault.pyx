@@ -284,6 +284,7 @@ _RESULTS = (
     "expected sparql as the outer element", "a triple lacks its subject, predicate or object",
     "a binding has no term: expected uri, bnode, literal or triple in it, and no binding of what is unbound",
     "expected results in sparql", "a binding has several terms: expected one", "a binding is of no variable in the head",
+    "a variable has two bindings",
 )
 _MORE = ("elements are nested deeper than", "a tag has more attributes than", "more namespaces are declared than")
 _XML = (

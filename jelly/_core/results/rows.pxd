@@ -50,6 +50,7 @@ cdef enum:
     NO_RESULTS
     SEVERAL_TERMS
     NO_VARIABLE
+    TWO_BINDINGS
 
 
 cdef enum:
