@@ -551,9 +551,15 @@ def test_stats_plot(folder):
     assert os.path.getsize("q.png") > 1000
     assert "--quiet goes with --plot" in run("stats", "q.jelly", "-q", code=2).stderr
     assert "suffix .png" in run("stats", "none.jelly", "--plot", "q.txt", code=1).stderr
-    code, out, err = finished(
-        "stats", "q.jelly", "--plot", "r.png", command=script("import sys; sys.modules['matplotlib'] = None")
-    )
+    hidden = """
+import sys
+class Hidden:
+    def find_spec(name, *_):
+        if name == "matplotlib":
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Hidden)
+"""
+    code, out, err = finished("stats", "q.jelly", "--plot", "r.png", command=script(f"exec({hidden!r})"))
     assert (code, out) == (1, "")
     assert err == "error: pictures need the matplotlib package: python -m pip install 'jelly-rdf[plot]'\n"
 
