@@ -1,10 +1,23 @@
-"""Tables in HTML, for what notebooks show."""
+"""Texts and tables in HTML."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 _SHOWN_TEXT = 100  # characters
+_CONTROLS = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\U0010ffff]")  # HTML has no such characters
+
+
+def escaped(text: str) -> str:
+    """A text in HTML, in which control characters are written as on a terminal.
+
+    >>> escaped("<a\\x85b>")
+    '&lt;a\\\\x85b&gt;'
+    """
+    from html import escape  # which takes long to import
+
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], escape(text))
 
 
 def html_table(title: str, names: Iterable[object], rows: Iterable[Iterable[object]], *, more: bool = False) -> str:
@@ -13,13 +26,12 @@ def html_table(title: str, names: Iterable[object], rows: Iterable[Iterable[obje
     >>> html_table("<1>", ["a"], [["x"]])
     '<table><caption>&lt;1&gt;</caption><tr><th>a</th></tr><tr><td>x</td></tr></table>'
     """
-    from html import escape  # which takes long to import
 
     def line(kind: str, cells: Iterable[object]) -> str:
         texts = (text if len(text) <= _SHOWN_TEXT else text[:_SHOWN_TEXT] + "…" for text in map(str, cells))
-        return "<tr>" + "".join(f"<{kind}>{escape(text)}</{kind}>" for text in texts) + "</tr>"
+        return "<tr>" + "".join(f"<{kind}>{escaped(text)}</{kind}>" for text in texts) + "</tr>"
 
     lines = [line("th", names), *(line("td", row) for row in rows)]
     if more:
         lines.append(line("td", ["…"]))
-    return f"<table><caption>{escape(title)}</caption>{''.join(lines)}</table>"
+    return f"<table><caption>{escaped(title)}</caption>{''.join(lines)}</table>"

@@ -194,7 +194,7 @@ class TruncatedWarning(JellyWarning):
 
 
 class MissingExtraError(JellyError, ImportError):
-    """An optional dependency is not installed. The message names the extra that installs it."""
+    """An optional dependency is not installed, or cannot be imported. The message names the extra that installs it."""
 
     def __init__(self, reason: str, **place: object) -> None:
         super().__init__(reason)
@@ -202,11 +202,19 @@ class MissingExtraError(JellyError, ImportError):
 
 @contextmanager
 def need(extra: str, what: str) -> Iterator[None]:
-    """Context manager for imports: a missing package is a MissingExtraError, which says ``what`` needs the extra."""
+    """Context manager for imports: one that fails is a MissingExtraError, which says ``what`` needs the extra, and why
+    it failed where the package is there.
+    """
     try:
         yield
-    except ImportError:
-        raise MissingExtraError(f"{what}: python -m pip install 'jelly-rdf[{extra}]'") from None
+    except ImportError as error:
+        first: BaseException = error
+        while first.__cause__ is not None:  # of a need within this one, too
+            first = first.__cause__
+        # A package is not there; a module in one is not there where its version is another one.
+        if not isinstance(first, ModuleNotFoundError) or "." in (first.name or ""):
+            what += f", and what is installed cannot be imported ({first})"
+        raise MissingExtraError(f"{what}: python -m pip install 'jelly-rdf[{extra}]'") from error
 
 
 # For `need`: what all that answers SPARQL queries asks for.
@@ -224,11 +232,11 @@ def lacking(name: str, error: MissingExtraError) -> Any:
     """
 
     def function(*args: Any, **options: Any) -> Any:
-        raise MissingExtraError(error.reason)
+        raise MissingExtraError(error.reason) from error.__cause__
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "jelly"
-    function.__doc__ = f"Not installed: {error.reason}"
+    function.__doc__ = f"Not available: {error.reason}"
     return function
 
 

@@ -10,6 +10,7 @@ a lock of a pool. So the law is:
 - No part waits for whoever takes its result, only for work. So Python ends the threads when it ends, whatever was not
   read to its end.
 - A file that a thread may be reading is closed by whoever is the last: `jelly._bytes.raw_bytes.closing_last`.
+- When Python ends, as in a handler of `atexit`, no thread can start: the caller does each part at once.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ import os
 from _thread import allocate_lock
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from itertools import islice
 from queue import SimpleQueue
+from threading import main_thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from jelly._bytes.source import Source
 
 T = TypeVar("T")
@@ -67,8 +71,11 @@ class Workers:
         if threads < 1:
             raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
         self.threads = threads
-        name = "jelly-beside" if beside else "jelly"
-        self._pool = ThreadPoolExecutor(threads, name) if threads > 1 or beside else None
+        self._pool: ThreadPoolExecutor | None = None
+        if (threads > 1 or beside) and main_thread().is_alive():
+            from concurrent.futures import ThreadPoolExecutor  # which cannot be imported when Python ends
+
+            self._pool = ThreadPoolExecutor(threads, "jelly-beside" if beside else "jelly")
 
     def __enter__(self) -> Workers:
         return self
@@ -91,7 +98,7 @@ class Workers:
 
     def submit(self, work: Callable[..., R], *args: Any) -> Future[R]:
         """Have a part done, as soon as a thread is free."""
-        if self._pool is not None:
+        if self._pool is not None and main_thread().is_alive():
             return self._pool.submit(work, *args)
         done: Future[R] = Future()
         try:

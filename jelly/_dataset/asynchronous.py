@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from jelly._bytes.source import CHUNK
 from jelly._bytes.workers import Workers
+from jelly.errors import JellyUnsupportedError
 
 T = TypeVar("T")
 
@@ -58,6 +59,9 @@ class Loop:
 
     def wait(self, following: Coroutine[Any, Any, T]) -> T:
         """What a coroutine gives."""
+        if asyncio._get_running_loop() is self.loop:  # this thread would wait for itself
+            following.close()
+            raise JellyUnsupportedError("no asynchronous source can be read when Python ends, as no thread can start")
         try:
             if self._is_over:
                 raise CancelledError

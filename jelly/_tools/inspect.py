@@ -296,8 +296,9 @@ def inspect(
     with closing(source):
         known = format_to_check(format or source.media_type, source.name, kind)
         if known not in (JELLY, JELLY_PATCH):
-            if per_frame or size or delimited is not None:
-                raise JellyArgumentError(f"per_frame=, size= and delimited= are of Jelly, this is {known.title}")
+            for name, value in (("per_frame", per_frame), ("size", size), ("delimited", delimited is not None)):
+                if value:
+                    raise JellyArgumentError(f"{name}= goes with Jelly, not with {known.title}")
             return _inspect_items(source, known, progress, limits)
         refuse_unknown(limits, known.reading - {"batch_rows"}, known.title)
         source.explain = explainer(known.name, REGISTRY[known.content], "format")

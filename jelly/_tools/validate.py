@@ -116,8 +116,9 @@ def validate(
                     raise JellyArgumentError(f"{name}= goes with statements, not with {kind.value}")
             known = format_to_check(format or source.media_type, source.name, kind)
             is_jelly = known in (JELLY, JELLY_PATCH)
-            if not is_jelly and (options is not None or delimited is not None or joined):
-                raise JellyArgumentError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
+            for name, value in (("options", options), ("delimited", delimited), ("joined", joined or None)):
+                if value is not None and not is_jelly:
+                    raise JellyArgumentError(f"{name}= goes with Jelly, not with {known.title}")
             wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
             check = Check(limit, wanted, skips_unknown=given.get("unknown_rows") == "skip")
             other: frozenset[str] = frozenset()

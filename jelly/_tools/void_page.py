@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from html import escape
 from typing import TYPE_CHECKING
 
+from jelly._html import escaped
 from jelly._options.namespaces import shortened
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ _STYLE = (
 def page(found: Description) -> str:
     """The page of `Description.to_html`."""
     labels = _labels(found)
-    parts = [f"<h1>{escape(found.title)}</h1><p>{escape(found.iri)}</p>", _graph(found.graph, labels)]
+    parts = [f"<h1>{escaped(found.title)}</h1><p>{escaped(found.iri)}</p>", _graph(found.graph, labels)]
     for name, graph in found.graphs.items() if len(found.graphs) <= _ROWS else ():
-        parts.append(f"<details><summary>Graph {escape(name)}</summary>{_graph(graph, labels)}</details>")
+        parts.append(f"<details><summary>Graph {escaped(name)}</summary>{_graph(graph, labels)}</details>")
     if len(found.graphs) > _ROWS:
         rows = {name: (graph.triples, graph.subjects) for name, graph in found.graphs.items()}
         parts.append(_bars("Graphs", ("graph", "triples", "subjects"), rows, str))
-    head = f'<meta charset="utf-8"><title>{escape(found.title)}</title><style>{_STYLE}</style>'
+    head = f'<meta charset="utf-8"><title>{escaped(found.title)}</title><style>{_STYLE}</style>'
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
 
@@ -79,7 +79,7 @@ def _bars(
         rect = f'<rect width="{200 * numbers[0] / most:.1f}" height="12" fill="#4c78a8"/>'
         picture = f'<svg width="200" height="12">{rect}</svg>'
         cells = "".join(f"<td>{n:,}</td>" for n in numbers)
-        lines.append(f'<tr><td title="{escape(name)}">{escape(label(name))}</td>{cells}<td>{picture}</td></tr>')
+        lines.append(f'<tr><td title="{escaped(name)}">{escaped(label(name))}</td>{cells}<td>{picture}</td></tr>')
     more = f"<p>and {len(rows) - len(top):,} more</p>" if len(rows) > len(top) else ""
     return f"<h2>{title} ({len(rows):,})</h2><table>{''.join(lines)}</table>{more}"
 
@@ -111,7 +111,7 @@ def _picture(graph: GraphDescription, label: Callable[[str], str]) -> str:
         else:  # bent, so that both directions are seen
             bend_x, bend_y = (x + to_x) / 2 + (to_y - y) / 8, (y + to_y) / 2 - (to_x - x) / 8
             path = f"M{x:.0f} {y:.0f}Q{bend_x:.0f} {bend_y:.0f} {to_x:.0f} {to_y:.0f}"
-        tip = escape(f"{label(source)} \N{RIGHTWARDS ARROW} {label(target)}\n" + "\n".join(by[source, target][:_ROWS]))
+        tip = escaped(f"{label(source)} \N{RIGHTWARDS ARROW} {label(target)}\n" + "\n".join(by[source, target][:_ROWS]))
         drawn.append(
             f'<path d="{path}" fill="none" stroke="#999" stroke-width="{width:.1f}" stroke-opacity=".6"'
             f' marker-end="url(#tip)"><title>{tip}</title></path>'
@@ -121,8 +121,8 @@ def _picture(graph: GraphDescription, label: Callable[[str], str]) -> str:
         down = 4 if side != "middle" else 24 if y > 290 else -16
         at = x + (14 if side == "start" else -14 if side == "end" else 0), y + down
         drawn.append(
-            f'<circle cx="{x:.0f}" cy="{y:.0f}" r="9" fill="#4c78a8"><title>{escape(name)}</title></circle>'
-            f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="{side}">{escape(label(name))}</text>'
+            f'<circle cx="{x:.0f}" cy="{y:.0f}" r="9" fill="#4c78a8"><title>{escaped(name)}</title></circle>'
+            f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="{side}">{escaped(label(name))}</text>'
         )
     tip = (
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="16" refY="4" markerWidth="10" markerHeight="10"'

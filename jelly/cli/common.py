@@ -27,11 +27,17 @@ OPTIONS = "jelly: the options of the command"  # in the context of a command
 
 def in_options(text: str) -> str:
     """A message with the names of options instead of keywords, and without advice that the command cannot take."""
-    text = spelled(text, "command line")
     context = click.get_current_context(silent=True)
     options = None if context is None else context.meta.get(OPTIONS)
     if options is None:
-        return text
+        return spelled(text, "command line")
+
+    def own(found: re.Match[str]) -> str:
+        # For a keyword that only the command has as an option, or others by another name.
+        option = f"--{found[1].replace('_', '-')}"
+        return option if option in options and option not in spelled(found[0], "command line") else found[0]
+
+    text = spelled(re.sub(r"(?<!\w)(\w+)=(?=[\s,;)]|$)", own, text), "command line")
 
     def able(found: re.Match[str]) -> str:
         return found[0] if options.issuperset(found[1].split(" or ")) else ""

@@ -309,11 +309,13 @@ def publish(file: str, address: str, topic: str, frame_rows: int, **given: Any) 
         wide_advice(),
     ):
         options, batches = _begun(reader, reader.source.watched(reader.batches(), progress), changes, is_patch)
-        if batches is not None or not is_patch:  # of no statements there is a message with the options
-            counts[messages] = client.publish(
+        if batches is not None or not is_patch:  # of no statements there is a frame with the options
+            sent = client.publish(
                 _counted(batches or iter(()), options, counts, rows), topic=topic, options=options,
                 kind="patches" if is_patch else "statements", frame_rows=frame_rows, timeout=given["timeout"],
             )  # fmt: skip
+            # Which is a message where each frame has a meaning of its own.
+            counts[messages] = 0 if batches is None and not options.is_grouped else sent
     report(numbers(**counts) + " acknowledged", counts)
 
 

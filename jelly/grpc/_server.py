@@ -53,6 +53,8 @@ MAX_MESSAGE = 16 << 20
 # A message that is longer than MAX_MESSAGE is refused by the service; what is longer than this by the transport.
 MAX_RECEIVED = 256 << 20
 CALL_END = 0.01  # seconds for gRPC to notice that a cancelled call has ended
+CANCELLED = 1.0  # seconds, at least, for a cancelled call to end
+END = 10.0  # seconds for the loop to end: more than one takes whose handler lets it
 
 
 class Handler:
@@ -298,7 +300,7 @@ class Server:
         await self._server.stop(self._grace)
         # gRPC has cancelled the calls but not waited for them: a loop that ends now would print their tracebacks.
         if calls := {task for task in self._tasks if not task.done()}:
-            await asyncio.wait(calls, timeout=self._grace or None)
+            await asyncio.wait(calls, timeout=max(self._grace, CANCELLED))
             await asyncio.sleep(CALL_END)
 
     async def serve_forever(self) -> None:
@@ -339,11 +341,15 @@ class Server:
         started.result()
 
     def stop(self, grace: float = 1.0) -> None:
-        """Refuse new calls, and end open calls after a grace period in seconds. Any thread may stop a server."""
+        """Refuse new calls, and end open calls after a grace period in seconds. Any thread may stop a server.
+
+        A method of the handler that does not end when it is cancelled is not waited for longer than some ten seconds.
+        """
         self._grace = grace
         if self._ending is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ending.set)
-        self.wait()
+        if self._thread is not None:
+            self._thread.join(grace + max(grace, CANCELLED) + END)
 
     def wait(self) -> None:
         """Wait until the server that was started in a thread stops."""

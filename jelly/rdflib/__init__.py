@@ -23,7 +23,7 @@ Terms that RDFLib cannot hold are errors: quoted triples, literals as subjects, 
 from jelly._public import name_public
 from jelly.errors import need
 
-with need("rdflib", "RDFLib is not installed"):
+with need("rdflib", "jelly.rdflib needs RDFLib"):
     import rdflib
     import rdflib.util
 

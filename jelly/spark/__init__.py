@@ -183,7 +183,7 @@ def _all_of_spark() -> Iterator[None]:
         yield
     except MissingExtraError as error:
         extra = "[spark]" if find_spec("pyspark") else "[spark-local]"
-        raise MissingExtraError(error.reason.replace("[arrow]", extra)) from None
+        raise MissingExtraError(error.reason.replace("[arrow]", extra)) from error.__cause__
 
 
 @checked()

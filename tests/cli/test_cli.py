@@ -551,9 +551,15 @@ def test_stats_plot(folder):
     assert os.path.getsize("q.png") > 1000
     assert "--quiet goes with --plot" in run("stats", "q.jelly", "-q", code=2).stderr
     assert "suffix .png" in run("stats", "none.jelly", "--plot", "q.txt", code=1).stderr
-    code, out, err = finished(
-        "stats", "q.jelly", "--plot", "r.png", command=script("import sys; sys.modules['matplotlib'] = None")
-    )
+    hidden = """
+import sys
+class Hidden:
+    def find_spec(name, *_):
+        if name == "matplotlib":
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Hidden)
+"""
+    code, out, err = finished("stats", "q.jelly", "--plot", "r.png", command=script(f"exec({hidden!r})"))
     assert (code, out) == (1, "")
     assert err == "error: pictures need the matplotlib package: python -m pip install 'jelly-rdf[plot]'\n"
 
@@ -964,6 +970,9 @@ def test_validate_takes_other_formats(tmp_path, monkeypatch):
     jelly.convert("b.nt", "b.jelly")
     run("validate", "b.nt", "--against", "b.jelly")
     run("validate", "--from", "nt", "-", "--against", "b.jelly", stdin=Path("b.nt").read_bytes())
+    for option, value in (("--delimited", "true"), ("--options", "b.jelly")):
+        message = run("validate", "b.nt", option, value, code=1).stderr
+        assert message == f"error: {option} goes with Jelly, not with N-Triples\n"
     pytest.importorskip("pyoxigraph")
     Path("c.ttl").write_bytes(b"<a:s> <a:p> <a:o>, .")
     assert "the rest of the file was not checked" in run("validate", "c.ttl", code=1).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import threading
 import time
@@ -15,6 +16,7 @@ from support import blocking
 
 import jelly
 import jelly.grpc as jg
+from jelly.grpc import _server
 from jelly.grpc._calls import Attempts
 
 OPTIONS = options("quads")
@@ -373,6 +375,42 @@ def test_a_server_starts_and_stops_in_each_way():
         await asyncio.wait_for(serving, 240)
 
     asyncio.run(main())
+
+
+@pytest.mark.bounded
+@pytest.mark.parametrize("how", ["once", "always", "blocks"])
+@pytest.mark.parametrize("grace", [0, 0.1])
+def test_a_server_does_not_wait_for_a_handler_that_does_not_end(how, grace, monkeypatch):
+    monkeypatch.setattr(_server, "END", 1.0)
+    begun, over = threading.Event(), threading.Event()
+
+    class Stubborn(jg.Handler):
+        async def on_publish(self, call):
+            begun.set()
+            if how == "blocks":
+                over.wait(240)
+            for _ in range(2 if how == "once" else 1000):
+                with contextlib.suppress(asyncio.CancelledError):
+                    while not over.is_set():
+                        await asyncio.sleep(0.01)
+
+    server = jg.Server(Stubborn())
+    server.start()
+    with jg.Client(server.address) as client:
+        publishing = threading.Thread(target=refused, args=(client,))
+        publishing.start()
+        assert begun.wait(240)
+        began = time.monotonic()
+        server.stop(grace)
+        assert time.monotonic() - began < 60
+        over.set()
+        server.wait()
+        publishing.join(240)
+
+
+def refused(client):
+    with contextlib.suppress(jelly.JellyServiceError):
+        client.publish(messages("quads", 1), topic="t", timeout=240)
 
 
 def test_the_blocking_client_is_made_from_the_other():

@@ -158,6 +158,26 @@ def test_publish_files_in_any_order(tmp_path):
         assert end(server) == 0
 
 
+def test_what_an_empty_file_publishes(tmp_path):
+    """The options alone; where frames have a meaning, one that is empty."""
+    (tmp_path / "e.nt").write_bytes(b"")
+    (tmp_path / "e.rdfp").write_bytes(b"")
+    jelly.write(tmp_path / "g.jelly", [], options=options("graph messages"))
+    server, address = serve_command()
+    try:
+        for name, told, n in (
+            ("e.nt", "0 messages, 0 statements", 0), ("g.jelly", "1 message, 0 statements", 1),
+            ("e.rdfp", "0 patches, 0 operations", None),
+        ):  # fmt: skip
+            assert command("publish", str(tmp_path / name), address, name)[1] == f"{told} acknowledged\n"
+            if n is not None:
+                topic = json.loads(command("topics", address, name, "--json")[0])
+                assert topic["end"] - topic["first"] == n
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert end(server) == 0
+
+
 def test_tokens_and_certificates(tmp_path):
     trustme = pytest.importorskip("trustme")
     ca = trustme.CA()

@@ -63,12 +63,12 @@ def test_help_and_star_need_no_extra():
     """help() and ``from jelly import *`` get every public name, also of a function whose extra is missing."""
     code = (
         "import sys; sys.modules['pyarrow'] = sys.modules['rdflib'] = None; import pydoc, jelly\n"
-        "assert 'Not installed: Arrow needs pyarrow' in pydoc.render_doc(jelly)\n"
+        "assert 'Not available: Arrow needs pyarrow' in pydoc.render_doc(jelly)\n"
         "from jelly import *\n"
         "print(read_arrow.__module__, write_arrow.__name__, query.__doc__)"
     )
     done = run(code)
-    assert done.stdout.startswith("jelly write_arrow Not installed: SPARQL queries need"), done.stderr
+    assert done.stdout.startswith("jelly write_arrow Not available: SPARQL queries need"), done.stderr
 
 
 @pytest.mark.parametrize("missing", ["rdflib", "pyoxigraph", "pyarrow", "duckdb"])
@@ -127,3 +127,28 @@ def test_commands_of_spark_name_their_extra():
     )
     assert done.returncode == 1
     assert "jelly-rdf[spark]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("from json import nowhere", "cannot import name 'nowhere' from 'json'"),
+        ("import pyarrow.nowhere", "No module named 'pyarrow.nowhere'"),
+        ("raise ImportError('no libarrow.so')", "no libarrow.so"),
+    ],
+)
+def test_a_package_that_is_there_is_not_told_as_missing(text, told, tmp_path):
+    """Such as one of another version, or one that lacks a library of the system."""
+    (tmp_path / "pyarrow").mkdir()
+    (tmp_path / "pyarrow" / "__init__.py").write_text(text)
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import jelly\n"
+        "for call in (lambda: jelly.read_arrow(b''), lambda: jelly.query(b'', 'ASK {}')):\n"
+        "    try: call()\n"
+        "    except jelly.MissingExtraError as error: print(error, isinstance(error.__cause__, ImportError))\n"
+    )
+    lines = run(code, str(tmp_path)).stdout.splitlines()
+    for line, what, extra in zip(lines, ("Arrow needs", "SPARQL queries need"), ("arrow", "query"), strict=True):
+        assert line.startswith(what)
+        assert f"pyarrow, and what is installed cannot be imported ({told}" in line.replace(" and pyoxigraph", "")
+        assert line.endswith(f"): python -m pip install 'jelly-rdf[{extra}]' True")

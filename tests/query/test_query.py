@@ -215,6 +215,17 @@ def test_graph_names() -> None:
     assert len(list(jelly.query(data, "SELECT ?g { GRAPH ?g { <a:s> <a:p> <a:o> } }", format="nq"))) == 2
     assert len(list(jelly.query(data, "SELECT * FROM <a:g> FROM <a:h> { ?s ?p ?o }", format="nq"))) == 1
     assert len(list(jelly.query(data, "SELECT * FROM NAMED <a:g> { GRAPH ?g { ?s ?p ?o } }", format="nq"))) == 1
+    # FROM NAMED makes a graph of each IRI, also of one that has no statements (SPARQL 1.1, section 13.2.2).
+    for inner, rows in (
+        ("", ["a:g", "a:no"]), ("OPTIONAL { ?s <a:p> ?o }", ["a:g", "a:no"]), ("VALUES ?s { 1 }", ["a:g", "a:no"]),
+        ("{ SELECT (COUNT(*) AS ?n) { ?s ?p ?o } } FILTER(?n < 1)", ["a:no"]), ("<a:s> <a:q>* ?o", ["a:g", "a:no"]),
+        ("FILTER NOT EXISTS { ?s ?p ?o }", ["a:no"]), ("?s ?p ?o", ["a:g"]),
+    ):  # fmt: skip
+        asked = f"SELECT ?g FROM NAMED <a:g> FROM NAMED <a:no> {{ GRAPH ?g {{ {inner} }} }}"
+        assert sorted(g.value for (g,) in jelly.query(data, asked, format="nq")) == rows, inner
+    for graphs in ("", "FROM NAMED <a:no>", "FROM NAMED <a:g>", "FROM <a:no>"):
+        asked = f"ASK {graphs} {{ GRAPH <a:no> {{}} }}"
+        assert jelly.query(data, asked, format="nq").boolean is (graphs == "FROM NAMED <a:no>")
     assert len(list(jelly.query(data, "SELECT * { ?s ?p ?o }", format="nq"))) == 1
 
 
@@ -460,6 +471,23 @@ def test_values_from_outside_within_exists(inner: str, objects: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("inner", "found"),
+    [
+        ("SELECT ?s { ?s <a:q> ?z FILTER(?o = <a:x>) }", ""),
+        ("SELECT ?s { ?s <a:q> ?z FILTER(!BOUND(?o)) }", "xy"),
+        ("SELECT ?s { ?s <a:q> ?z MINUS { ?s <a:p> ?o } }", ""),
+        ("SELECT ?o { ?s <a:q> ?z BIND(<a:x> AS ?o) }", "x"),
+    ],
+)
+def test_variables_that_a_part_of_exists_does_not_select(inner: str, found: str) -> None:
+    """They are none from outside, as SPARQL 1.2 says; the substitution of 1.1 is not defined for them."""
+    data = b"<a:s> <a:p> <a:x> , <a:y> ; <a:q> <a:z> ."
+    sparql = f"SELECT ?o {{ ?s <a:p> ?o FILTER EXISTS {{ {inner} }} }} ORDER BY ?o"
+    assert jelly.query(data, sparql, format="ttl", explain=True).startswith("DuckDB")
+    assert "".join(term.value[2:] for (term,) in jelly.query(data, sparql, format="ttl")) == found
+
+
+@pytest.mark.parametrize(
     ("sparql", "n"),
     [
         ("SELECT (EXISTS { ?s <a:q> ?z } AS ?e) { ?s <a:p> ?o }", None),
@@ -582,6 +610,34 @@ def test_names_of_aggregates_in_other_expressions(select: str, rest: str, rows: 
     if "?d" in select:
         with pytest.raises(jelly.JellyUnsupportedError, match="has no names of aggregates in other expressions"):
             jelly.query(data, sparql.replace("?x }", "?x FILTER(?x = 1 || EXISTS { ?s ?q 1 }) }"), format="ttl")
+
+
+@pytest.mark.parametrize(
+    ("sparql", "found"),
+    [
+        ("ASK { ?s <a:p> ?x } GROUP BY ?s HAVING(COUNT(*) > 1)", True),
+        ("PREFIX group: <a:> ASK { ?s group:p ?x } GROUP BY ?s HAVING(COUNT(*) > 2)", False),
+        ("ASK { ?s <a:q> ?x } GROUP BY ?s", False),
+        ("ASK { ?s <a:q> ?x } HAVING(COUNT(*) = 0)", True),
+        ("CONSTRUCT { ?s <a:r> <a:t> } { ?s <a:p> ?x } GROUP BY ?s HAVING(COUNT(*) > 1)", ["<a:s> <a:r> <a:t> ."]),
+        ("CONSTRUCT { ?s <a:r> ?x } { ?s <a:p> ?x } GROUP BY ?s", []),  # it is no name of a group
+        ("DESCRIBE ?s { ?s <a:p> ?x } GROUP BY ?s HAVING(MAX(?x) > 3)", [f'<a:b> <a:p> {jelly.Literal(4)} .']),
+        ("ASK { ?s <a:p> } GROUP BY ?s", jelly.JellySyntaxError),
+        ("ASK { ?s <a:p> ?x } GROUP ?s", jelly.JellySyntaxError),
+        ("ASK { { SELECT ?s { ?s ?p ?o } GROUP BY ?s } BIND(1 AS ?s) }", jelly.JellySyntaxError),
+        ("ASK { ?s <a:p> ?x FILTER(?x = 1 || EXISTS { ?s ?q 1 }) } GROUP BY ?s", jelly.JellyUnsupportedError),
+        ("ASK { SERVICE <http://x/> { ?s ?p ?o } } GROUP BY ?s", jelly.JellyUnsupportedError),
+    ],
+)
+def test_groups_of_other_queries(sparql: str, found: Any) -> None:
+    """pyoxigraph reads them after SELECT only (SPARQL 1.1, section 19.8, rule 18)."""
+    data = b"<a:s> <a:p> 1 , 2 . <a:b> <a:p> 4 ."
+    if isinstance(found, type):
+        with pytest.raises(found):
+            jelly.query(data, sparql, format="ttl")
+        return
+    made = jelly.query(data, sparql, format="ttl")
+    assert found == (made.boolean if isinstance(found, bool) else [str(statement) for statement in made])
 
 
 def test_values_after_a_part_that_selects_all() -> None:

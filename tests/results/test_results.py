@@ -120,7 +120,16 @@ def test_json_that_others_write() -> None:
         ("xml", b"<results/>", JellyFormatError, "expected sparql"),
         ("xml", b"<sparql xmlns='http://www.w3.org/2005/sparql-results#'><head><variable name='x'/></head><results>"
          b"<result><binding name='x'><uri>a:b</uri><uri>a:c</uri></binding></result></results></sparql>",
-         JellyFormatError, "or several"),
+         JellyFormatError, "several terms"),
+        ("xml", b"<sparql xmlns='http://www.w3.org/2005/sparql-results#'><head><variable name='x'/></head><results>"
+         b"<result><binding name='x'><uri>a:b</uri></binding><binding name='x'><uri>a:c</uri></binding></result>",
+         JellyFormatError, "a variable has two bindings"),
+        ("xml", b"<sparql xmlns='http://www.w3.org/2005/sparql-results#'><head><variable name='x'/></head><results>"
+         b"<result><binding name='x'/></result></results></sparql>",
+         JellyFormatError, "a binding has no term: expected uri, bnode, literal or triple in it, and no binding of"),
+        ("xml", b"<sparql xmlns='http://www.w3.org/2005/sparql-results#'><head><variable name='x'/></head><results>"
+         b"<result><binding name='y'><uri>a:b</uri></binding></result></results></sparql>",
+         JellyFormatError, "a binding is of no variable in the head"),
         ("tsv", b"?x\nnothing\n", jelly.JellySyntaxError, "."),
         ("tsv", b"?x\n" + b"<<( " * 100_000, jelly.JellyLimitError, "nested deeper"),
         ("xml", b"<sparql xmlns='http://www.w3.org/2005/sparql-results#'><head><variable name='x'/></head><results>"

@@ -327,7 +327,7 @@ def test_what_is_no_xml(inner: bytes) -> None:
         (b"<sparql><results/><results/></sparql>", jelly.JellyFormatError, "results or boolean"),
         (b"<sparql><result/></sparql>", jelly.JellyFormatError, "expected results"),
         (b"<sparql><results/><head><variable name='x'/></head></sparql>", jelly.JellyFormatError, "before the results"),
-        (XML_BEGIN + XML_END, jelly.JellyFormatError, "holds no term"),
+        (XML_BEGIN + XML_END, jelly.JellyFormatError, "has no term"),
         (XML_BEGIN.replace(b"variable", b"other") + b"<uri/>" + XML_END, jelly.JellyFormatError, "is of no variable"),
         (XML_BEGIN + b"<triple><subject><uri/></subject></triple>" + XML_END, jelly.JellyFormatError, "lacks its"),
         (XML_BEGIN + b"<literal xml:lang='a' its:dir='x' xmlns:its='http://www.w3.org/2005/11/its'/>" + XML_END,

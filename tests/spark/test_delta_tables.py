@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -91,14 +92,29 @@ def test_a_run_adds_what_is_missing(tmp_path: Path, run: list[Any], settings: di
         convert(src, out, **settings, blank_nodes="keep")
 
 
-@pytest.mark.parametrize("name", ["a%41", "a[1]", "a^b", "a|b"])
+@pytest.mark.parametrize("name", ["a%41", "a[1]", "a^b", "a|b", "a\\b", "a\tb"])
 def test_a_path_that_deltalake_takes_for_another(tmp_path: Path, run: list[Any], name: str) -> None:
     """It panics, or makes the table and cannot open it: so nothing is written."""
     put(tmp_path / "src", a=1)
     with pytest.raises(jelly.JellyError, match="deltalake knows no table in a directory with"):
         convert(tmp_path / "src", tmp_path / name / "out")
-    assert (run, (tmp_path / name).exists()) == ([], False)
-    assert convert(tmp_path / "src", tmp_path / "a% b&c='é'" / "out").statements == 20
+    with pytest.raises(jelly.JellyError, match="deltalake knows no table in a directory with"):
+        convert(tmp_path / "src", f"file://{tmp_path}/{name}/out")
+    assert (run, os.listdir(tmp_path)) == ([], ["src"])
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_path_of_odd_characters(tmp_path: Path, run: list[Any], scheme: str) -> None:
+    """In an address, too, they are those of the path: deltalake would make a fragment and a query of some."""
+    whole = put(tmp_path / "src", a=1)
+    out = tmp_path / "a% b&c='é'" / "d#e?f;g+h:i{j}日本" / "out"
+    assert convert(tmp_path / "src", f"{scheme}{out}").statements == 20
+    assert (look(out), convert(tmp_path / "src", f"{scheme}{out}").sources) == (whole, 0)
+    assert sorted(os.listdir(tmp_path)) == [out.parent.parent.name, "src"]
+    whole = put(tmp_path / "src", b=1)
+    assert (convert(tmp_path / "src", out).sources, look(out)) == (1, whole)
+    assert compact_table(f"{scheme}{out}").compacted_to == 1
+    assert look(out) == whole
 
 
 def test_a_sorted_table(tmp_path: Path, run: list[Any]) -> None:

@@ -71,7 +71,7 @@ def test_inspect(tmp_path: Path) -> None:
         assert (found.statements, found.rows, found.options, found.bytes) == (statements, rows, None, len(data)), name
         assert found.format == {"r.srj": "json"}.get(name, name.partition(".")[2])
         assert found.as_dict()["rows"] == rows
-        with pytest.raises(JellyArgumentError, match="per_frame=, size= and delimited= are of Jelly"):
+        with pytest.raises(JellyArgumentError, match="per_frame= goes with Jelly, not with"):
             jelly.inspect(tmp_path / name, per_frame=True)
     assert jelly.inspect(tmp_path / "log.ndjsonld").n_frames == 2
     assert jelly.inspect(LINE + b"# @message\n", format="nt", content="messages").n_frames == 2

@@ -9,6 +9,7 @@ import json
 import random
 import re
 import threading
+import unicodedata
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -342,6 +343,11 @@ def test_json_and_page(bsbm: jelly.Description) -> None:
     assert "&lt;b&gt;" in odd
     assert "<b>" not in odd
     html.parser.HTMLParser().feed(odd)
+    nodes = "a:\x85s", "a:\x9bg", "a:\x80c"
+    data = "<{0}> <{type}> <{2}> <{1}> .\n<{2}> <{type}> <{2}> <{1}> .".format(*nodes, type=TYPE)
+    odd = jelly.describe(data.encode(), format="nq", title="\x1b[2J\x9b").to_html()
+    assert not [c for c in odd if unicodedata.category(c) == "Cc" and c != "\n"]
+    assert ("\\x1b[2J\\x9b</h1>" in odd, "Graph a:\\x9bg<" in odd, 'title="a:\\x80c"' in odd) == (True, True, True)
     assert "BSBM: 40,377 triples" in bsbm._repr_html_()
     assert jelly.describe(b"", format="nt").to_html().count("<svg") == 0
 

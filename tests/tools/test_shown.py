@@ -25,6 +25,8 @@ def test_batches_and_statements_as_html():
         quads._repr_html_()
     )
     assert "<td>&quot;&lt;b&gt;&quot;</td>" in Triple(IRI("a:s"), IRI("a:p"), Literal("<b>"))._repr_html_()
+    shown = Triple(IRI("a:s"), IRI("a:p"), Literal("a\x9b2J\u00a0"))._repr_html_()
+    assert "<td>&quot;a\\x9b2J\u00a0&quot;</td>" in shown
     assert "<th>graph</th>" in Quad(IRI("a:s"), IRI("a:p"), Literal("<b>"))._repr_html_()
 
 

@@ -282,7 +282,9 @@ _RESULTS = (
     "a binding is not a term: expected an object with type and value", "a member stands twice",
     "a string holds half of a surrogate pair, which UTF-8 cannot hold", "expected all variables before the results",
     "expected sparql as the outer element", "a triple lacks its subject, predicate or object",
-    "a binding holds no term, or several, or is of no variable", "expected results in sparql",
+    "a binding has no term: expected uri, bnode, literal or triple in it, and no binding of what is unbound",
+    "expected results in sparql", "a binding has several terms: expected one", "a binding is of no variable in the head",
+    "a variable has two bindings",
 )
 _MORE = ("elements are nested deeper than", "a tag has more attributes than", "more namespaces are declared than")
 _XML = (

@@ -46,8 +46,11 @@ cdef enum:
     LATE_VARIABLE
     NO_SPARQL
     NO_PART
-    NO_BINDING
+    EMPTY_BINDING
     NO_RESULTS
+    SEVERAL_TERMS
+    NO_VARIABLE
+    TWO_BINDINGS
 
 
 cdef enum:

@@ -11,9 +11,10 @@ from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport DEPTH, HELD_LIMIT, NEED_MORE, NEED_TABLES, NO_MEMORY, OK, XML_DEPTH, fail
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve
 from jelly._core.results.rows cimport (
-    BAD_RESERVED, BOTH_SETS, DIRECTION, Element, HREF, LATE_VARIABLE, LITERAL, MAX_PATH, MAX_SPACES, MISMATCHED, NAME,
-    NO_ANSWER, NO_BINDING, NO_PART, NO_RESULTS, NO_SPARQL, NO_TRUTH, OF_END, OF_TAG, Space, TAG, TRIPLE, UNDECLARED, VALUE,
-    Value, Xml, add_name, add_text, add_value, begin_row, cell_of, cut, end_row, expected, find_column, find_word, refuse,
+    BAD_RESERVED, BOTH_SETS, DIRECTION, EMPTY_BINDING, Element, HREF, LATE_VARIABLE, LITERAL, MAX_PATH, MAX_SPACES, MISMATCHED,
+    NAME, NO_ANSWER, NO_PART, NO_RESULTS, NO_SPARQL, NO_TRUTH, NO_VARIABLE, OF_END, OF_TAG, SEVERAL_TERMS, Space, TAG, TRIPLE,
+    TWO_BINDINGS, UNDECLARED, VALUE, Value, Xml, add_name, add_text, add_value, begin_row, cell_of, cut, end_row, expected,
+    find_column, find_word, refuse,
 )
 from jelly._core.results.xml_tags cimport (
     AFTER_ROOT, AT_BEGIN, Attribute, CONTENT, IN_PROLOG, IN_ROOT, Tag, find_text, skip_markup, skip_space, take_characters,
@@ -166,7 +167,7 @@ cdef int end_element(TextRows* t, int what, const Reader* text) noexcept nogil:
         return OK
     if what <= TRIPLE:
         if x.term >= 0 and x.column >= 0:  # a second term
-            return refuse(t, t.at, NO_BINDING)
+            return refuse(t, t.at, SEVERAL_TERMS)
         x.value.what = what
         x.value.parts[VALUE] = text[0]
         if what == TRIPLE:
@@ -182,7 +183,9 @@ cdef int end_element(TextRows* t, int what, const Reader* text) noexcept nogil:
         x.term = -1
     elif what == BINDING:
         if x.term < 0 or x.column < 0:
-            return refuse(t, t.at, NO_BINDING)
+            return refuse(t, t.at, NO_VARIABLE if x.column < 0 else EMPTY_BINDING)
+        if cell_of(t, x.column)[0] >= 0:
+            return refuse(t, t.at, TWO_BINDINGS)
         cell_of(t, x.column)[0] = x.term
         x.column = -1
     elif what == RESULT:

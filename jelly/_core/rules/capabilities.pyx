@@ -10,7 +10,7 @@ from libc.string cimport memchr, memcpy, memset
 
 from jelly._core.base.batch cimport NO_TERM, BatchData, column_of, has_kind, len_of, load_row, text_of
 from jelly._core.base.batch_concat cimport replace_labels
-from jelly._core.base.characters cimport skip_scheme
+from jelly._core.base.characters cimport find_label_end, skip_scheme
 from jelly._core.base.constants cimport MAX_DEPTH, RDF_NAMESPACE
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TYPED, KIND_VARIABLE, LITERALS, NODES, N_KINDS,
@@ -21,7 +21,7 @@ from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.term_rules cimport (
     BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PATTERN, BAD_PLACE, BAD_TAG, BAD_TEXT, HELD,
     IN_CELL, IN_TRIPLE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, TAGS_ANY, TEXT_ANY, check_name, check_term, find_name,
-    is_ntriples_label, len_escaped, put_escaped,
+    len_escaped, put_escaped,
 )
 
 import numpy
@@ -149,7 +149,8 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
             c.term = aux
             return c.bad[aux]
     if c.r.inner_labels and kind == KIND_BNODE and IN_TRIPLE <= place < IN_CELL:
-        if not is_ntriples_label(text_of(b, term), text_of(b, term + 1)):
+        # No label is replaced, so one that looks like that stands for itself.
+        if len_of(b, term) == 0 or find_label_end(text_of(b, term), text_of(b, term + 1), True) != text_of(b, term + 1):
             return BAD_LABEL
     if c.r.names and (place == 1 or place == IN_TRIPLE + 1):
         if check_name(text_of(b, term), text_of(b, term + 1)) != HELD:

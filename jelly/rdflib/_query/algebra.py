@@ -87,7 +87,8 @@ def _struct(cells: dict[str, str], columns: Iterable[str]) -> str:
 class Algebra:
     """Translates the algebra of one query.
 
-    The relations ``triples`` and ``named`` have the statements of the default graph and of all named graphs.
+    The relations ``triples`` and ``named`` have the statements of the default graph and of all named graphs, ``graphs``
+    has these graphs.
     """
 
     def __init__(self, functions: Any) -> None:
@@ -124,7 +125,7 @@ class Algebra:
 
     def _unit(self) -> Table:
         """The table of one row without variables, for each graph."""
-        return Table("SELECT DISTINCT g FROM named", {GRAPH}, {GRAPH}) if self._graph else _UNIT
+        return Table("FROM graphs", {GRAPH}, {GRAPH}) if self._graph else _UNIT
 
     def _BGP(self, part: Any) -> Table:
         if not part.triples:
@@ -172,9 +173,9 @@ class Algebra:
             cells[column] = cells.pop(GRAPH)
             made = made.select(cells)
         else:
-            known = f"FROM named WHERE g = {self._functions.number(part.term)}"
-            self._source = f"({known})"
-            made = self.table(part.p).where(f"EXISTS ({known})")
+            is_graph = f"WHERE g = {self._functions.number(part.term)}"
+            self._source = f"(FROM named {is_graph})"
+            made = self.table(part.p).where(f"EXISTS (FROM graphs {is_graph})")
         self._source = before
         # In another GRAPH ?g its solutions are those of each graph.
         return self._joined(self._unit(), made) if self._graph else made
@@ -326,7 +327,7 @@ class Algebra:
         if self._graph and not keys:
             # Each graph is a group, also without solutions.
             one = _select(made, f"FROM ({a.sql}) a WHERE a.g = b.g")
-            sql = f"FROM (SELECT DISTINCT g FROM named) b, LATERAL ({one})"
+            sql = f"FROM graphs b, LATERAL ({one})"
             return Table(sql, known.keys() | made.keys(), known.keys(), counts)
         # Without keys there is one group, also of no solutions.
         found = a.select(dict.fromkeys(keys, _NULL) | known | made, _grouped(known.values()) if keys else "")
@@ -366,8 +367,11 @@ class Algebra:
     # ---- solutions
 
     def _Project(self, part: Any) -> Table:
+        before, self._missing = self._missing, set()
         a = self.table(part.p, True)
         columns = [*map(self.column, part.PV), *sorted(a.columns & {GRAPH, PLACE})]
+        # A variable that is not among them is none from outside.
+        self._missing = before | self._missing.intersection(columns)
         return a.select({column: a.cells().get(column, _NULL) for column in columns})
 
     def _Distinct(self, part: Any) -> Table:

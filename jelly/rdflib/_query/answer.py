@@ -71,7 +71,8 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
     except (Untranslated, RecursionError) as reason:
         if algebra is not None and algebra.broken is not None:
             raise JellyUnsupportedError(
-                f"pyoxigraph has no names of aggregates in other expressions, and DuckDB is not asked for {reason}"
+                "pyoxigraph has no names of aggregates in other expressions, and groups of SELECT only, and DuckDB is "
+                f"not asked for {reason}"
             ) from None
         # pyoxigraph asks the statements whether there is the constant that a path without steps begins at.
         if describes or (algebra is not None and may_stay(algebra)):

@@ -174,7 +174,7 @@ class Engine:
     def _drop(self) -> None:
         """Let go of the statements; the connection is for the next query if it is as a new one."""
         self._forget()
-        for name in ("VIEW triples", "VIEW named", "TABLE quads", "TABLE parts"):
+        for name in ("VIEW graphs", "VIEW triples", "VIEW named", "TABLE quads", "TABLE parts"):
             self._run("DROP " + name.replace(" ", " IF EXISTS "))
         idle = _idle.setdefault(os.getpid(), [])
         if len(idle) < _MOST_IDLE and not os.path.exists(self._folder):
@@ -255,10 +255,13 @@ class Engine:
             if clauses
             else "SELECT s, p, o FROM quads WHERE g = -1"
         )
-        self._clauses = None  # until both are made
+        self._clauses = None  # until all are made
         self._run(f"CREATE OR REPLACE VIEW triples AS {triples}")
         graphs = f"IN ({named})" if clauses else "<> -1"
         self._run(f"CREATE OR REPLACE VIEW named AS FROM quads WHERE g {graphs}")
+        # FROM NAMED makes a graph of each IRI (SPARQL 1.1, section 13.2.2), also of one without statements.
+        listed = f"(SELECT unnest([{named}]) AS g) WHERE g IS NOT NULL" if clauses else "named"
+        self._run(f"CREATE OR REPLACE VIEW graphs AS SELECT DISTINCT g FROM {listed}")
         self._clauses = clauses
 
     def _take(self, batches: Iterator[Batch]) -> None:

@@ -119,6 +119,6 @@ class Paths:
         if start is None:
             zero = f"SELECT s, s AS o{g} FROM {self._source} UNION SELECT o, o{g} FROM {self._source}"
         else:
-            graphs = f", (SELECT DISTINCT g FROM {self._source}) graphs" if g else ""
+            graphs = ", graphs" if g else ""
             zero = f"SELECT s, s AS o{g} FROM {start} nodes{graphs}"
         return f"({zero} UNION SELECT s, o{g} FROM ({made}))"

@@ -40,9 +40,10 @@ _WORD = re.compile(r"<<|>>|[?$@^]?\w[\w:]*(?:[.-]+[\w:]+)*|[^\s\w]")
 _BEGINS, _ENDS = frozenset(("(", "[", "{", "<<")), frozenset((")", "]", "}", ">>"))
 _LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
 # Of a text without IRIs and comments.
-_UPDATE = re.compile(
-    r"\s*(?:(?:prefix\s+\S+|base)\s+)*(insert|delete|with|load|clear|drop|create|copy|move|add)\b", re.I
-)
+_PROLOGUE = r"\s*(?:(?:prefix\s+\S+|base)\s+)*"
+_UPDATE = re.compile(rf"{_PROLOGUE}(insert|delete|with|load|clear|drop|create|copy|move|add)\b", re.I)
+# pyoxigraph takes these groups for those of SELECT *.
+_GROUPED = re.compile(rf"{_PROLOGUE}(?:ask|construct|describe)\b.*\b(?:group\s+by|having)\b[^{{}}]*", re.I | re.S)
 _SERVICE = re.compile("service", re.I)
 _IS_SERVICE = re.compile(r"(?<![\w?$:@-])service(?:silent)?\b", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
@@ -203,7 +204,8 @@ def _translated(sparql: str, variables: list[Any] | None) -> Any:
             parts = [*walk(read.as_list())]
             # RDFLib has no variables of the last VALUES for * in a part of a query.
             is_lost = any(part.name == "SubSelect" and part.valuesClause and not part.projection for part in parts)
-            if is_lost or (variables is None and (not read[1].projection or any(map(_is_ungrouped, parts)))):
+            is_all = read[1].name == "SelectQuery" and not read[1].projection
+            if is_lost or (variables is None and (is_all or any(map(_is_ungrouped, parts)))):
                 return None
             query = _algebra.translateQuery(read)
     except Exception:  # RDFLib raises many
@@ -284,18 +286,20 @@ def _is_ungrouped(part: Any) -> bool:
 def _variables(sparql: str) -> tuple[list[Any] | None, Any]:
     """The variables of the solutions of a query; JellySyntaxError if it is none.
 
-    None and that error where pyoxigraph refuses the name of an aggregate in an expression that follows it.
+    None and that error where pyoxigraph refuses the name of an aggregate in an expression that follows it, or groups of
+    ASK, CONSTRUCT and DESCRIBE.
     """
     try:
         # On its own: errors of parsers keep the variables of who calls them, and solutions must end in this thread.
         found = ox.Store().query(sparql)
     except SyntaxError as error:
-        if update := _UPDATE.match(_TEXTS.sub(" ", sparql)):
+        text = _TEXTS.sub(" ", sparql)
+        if update := _UPDATE.match(text):
             what = f"this is an update ({update[1].upper()}), not a query, and files are read only"
             raise JellySyntaxError(f"{what}: change them by patches (jelly.patch)") from None
         # What could stand there instead is a page long.
         broken = JellySyntaxError(f"this is no SPARQL query: {str(error):.120}")
-        if "an expression with a variable that is unbound" in str(error):
+        if "an expression with a variable that is unbound" in str(error) or _GROUPED.fullmatch(text):
             return None, broken
         raise broken from None
     except (RuntimeError, UnicodeError) as error:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import secrets
 import time
@@ -53,7 +54,7 @@ _S3 = {
 # Commits to try where others commit, too.
 _TRIES = 20
 # What deltalake takes for a part of a URL in a path of this machine: it panics, or looks in another directory.
-_UNFIT = re.compile(r"[\[\]|^]|%[0-9A-Fa-f]{2}")
+_UNFIT = re.compile(r"[\[\]|^\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}" + r"|\\" * (os.sep == "/"))
 _COLOUR = re.compile(r"\x1b\[\d*m")
 
 
@@ -72,7 +73,7 @@ class DeltaTasks(Tasks):
         # The journal has the version of the table before it, too, and what others have done to its statements.
         self._state |= {"version": 0, "others": None}
         if not is_url(store.path) and (unfit := _UNFIT.search(store.path)):
-            raise JellyError(f"deltalake knows no table in a directory with {unfit[0]} in its path", source=store.url)
+            raise JellyError(f"deltalake knows no table in a directory with {unfit[0]!r} in its path", source=store.url)
         self._table = self._open()
         if self._table is not None:
             number = self._table.transaction_version(_NAME)
