@@ -60,7 +60,7 @@ cdef void state_put_term(Writer* w, BatchData* a, int32_t term) noexcept:
 
 
 cdef bytes save_state(DecoderState* d):
-    """All that the frames to come may refer to. The Decode stands between two frames and its Batch is given away."""
+    """All that the frames to come may refer to. The Decoder is between two frames, and its Batch is given away."""
     cdef Writer w
     cdef int slot
     memset(&w, 0, sizeof(Writer))
