@@ -78,7 +78,7 @@ SHARED := $(abspath $(wildcard ../shared))
 # A wheel as users get it, made from the sdist, in an environment with numpy alone and out of the tree.
 WHEEL := $(CURDIR)/build/wheel
 ifeq ($(shell uname -s),Linux)
-REPAIR = PATH="$(CURDIR)/$(BIN):$$PATH" auditwheel repair --strip -w $(WHEEL)/repaired $(WHEEL)/dist/*.whl
+REPAIR = PATH="$(CURDIR)/$(BIN):$$PATH" auditwheel repair --strip -z 9 -w $(WHEEL)/repaired $(WHEEL)/dist/*.whl
 else
 REPAIR = mkdir $(WHEEL)/repaired && cp $(WHEEL)/dist/*.whl $(WHEEL)/repaired
 endif

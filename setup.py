@@ -48,8 +48,10 @@ directives = {
     "initializedcheck": False,
     "embedsignature": False,  # the stubs tell the types, docstrings stay as written
     "freethreading_compatible": True,  # see docs/threads.md
+    "auto_pickle": False,  # Cython would write two methods for each class, which say that it cannot be pickled
 }
-macros, undefine, link = [], [], []
+# Strings of modules as they are: the archive of a wheel makes them smaller than Cython does.
+macros, undefine, link = [("CYTHON_COMPRESS_STRINGS", "0")], [], []
 
 if WINDOWS:
     compile_args = ["/Od", "/Z7"] if DEBUG else ["/O2"]
@@ -104,6 +106,7 @@ def c_file(path):
 
 # What Cython puts into modules for functions, errors and arguments, once for all of them. Cython makes its C.
 SHARED = "jelly/_core/base/cython_shared.c"
+UNUSED = ["AutoPickle", "MemoryView"]  # parts of it that no module has
 
 
 def libraries():
@@ -226,6 +229,7 @@ class Build(build_ext):
                 force=True,
                 compiler_directives=directives,
                 shared_utility_qualified_name=module(SHARED),
+                shared_utility_features_disabled=UNUSED,
                 quiet=True,
             )
         with ThreadPoolExecutor(cores) as pool:  # the longest first, so that no core is idle at the end
