@@ -14,6 +14,7 @@ CC="ccache cc" lets a build use what another build, also of another clone, has c
 """
 
 import ast
+import gc
 import gzip
 import inspect
 import json
@@ -222,6 +223,7 @@ class Build(build_ext):
             from Cython.Build import cythonize
 
             sign_classes()
+            gc.set_threshold(100_000)  # else it takes nearly half of the time of Cython, which keeps what it makes
             cythonize(
                 [extension(module(path), [path]) for path in old],
                 # Where processes are spawned, each would run this file again.
