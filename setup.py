@@ -22,9 +22,11 @@ import os
 import re
 import sys
 import tarfile
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from functools import cache, partial
 from glob import glob
+from itertools import chain
+from multiprocessing import get_context
 
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -201,6 +203,39 @@ def sign_classes():
     AutoDocTransforms.EmbedSignature = Signed
 
 
+def make_c(paths):
+    """Make the C of sources, and yield each source whose C is there."""
+    if not paths:
+        return
+    from Cython.Build.Dependencies import CompilationOptions, cythonize, cythonize_one
+
+    sign_classes()
+    gc.set_threshold(100_000)  # else it takes nearly half of the time of Cython, which keeps what it makes
+    settings = {
+        "compiler_directives": directives,
+        "shared_utility_qualified_name": module(SHARED),
+        "shared_utility_features_disabled": UNUSED,
+    }
+    options = CompilationOptions(include_path=["."], **settings)
+    # The longest first, so that no core is idle at the end. `cythonize` would look for dependencies for seconds before.
+    jobs = {
+        path: (cythonize_one, path, c_file(path), None, True, options, True, None, module(path))
+        for path in sorted(paths, key=lambda path: -os.path.getsize(path) if path != SHARED else 0)
+    }
+    if SHARED in jobs:
+        jobs[SHARED] = (partial(cythonize, force=True, quiet=True, **settings), [extension(module(SHARED), [SHARED])])
+    if sys.platform == "linux":
+        with ProcessPoolExecutor(os.cpu_count(), get_context("fork")) as pool:
+            made = {pool.submit(*job): path for path, job in jobs.items()}
+            for each in as_completed(made):
+                each.result()
+                yield made[each]
+    else:  # there each process would run this file again
+        for path, job in jobs.items():
+            job[0](*job[1:])
+            yield path
+
+
 class Build(build_ext):
     """Cython and then C, on all cores, for the modules that a change affects."""
 
@@ -215,27 +250,12 @@ class Build(build_ext):
 
     def build_extensions(self):
         paths = [path for library in self.extensions for path in library.sources]
-        # Cython needs a second to find out that nothing changed, and misses "from package cimport module". For the
-        # sanitizers it would make what it makes for a release.
+        # For the sanitizers Cython would make what it makes for a release.
         old = [path for path in paths if self.force and (TRACE or not SANITIZE) or not current(path)]
-        cores = os.cpu_count() or 1
-        if old:
-            from Cython.Build import cythonize
-
-            sign_classes()
-            gc.set_threshold(100_000)  # else it takes nearly half of the time of Cython, which keeps what it makes
-            cythonize(
-                [extension(module(path), [path]) for path in old],
-                # Where processes are spawned, each would run this file again.
-                nthreads=cores if sys.platform == "linux" else 0,
-                force=True,
-                compiler_directives=directives,
-                shared_utility_qualified_name=module(SHARED),
-                shared_utility_features_disabled=UNUSED,
-                quiet=True,
-            )
-        with ThreadPoolExecutor(cores) as pool:  # the longest first, so that no core is idle at the end
-            list(pool.map(self.compile, sorted(map(c_file, paths), key=os.path.getsize, reverse=True)))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            made = [pool.submit(self.compile, c_file(path)) for path in chain(make_c(old), set(paths) - set(old))]
+        for each in made:
+            each.result()
         for library in self.extensions:
             library.extra_objects = library.depends = [self.object(c_file(path)) for path in library.sources]
             library.sources = []
