@@ -248,10 +248,12 @@ $(VENV)/ready: $(VENV)/installed $(BUILD_INPUTS)
 	touch $@
 
 # Beside the sources and with little optimisation, so that it is there in a minute and `make build` does not take it over.
+# What it needs is installed while it is built.
 $(VENV)/demo: $(BUILD_INPUTS) $(shell find jelly -name '*.py')
 	@echo "Setting up $(VENV) with numpy and the command, and compiling: about a minute on two cores."
 	@$(PYTHON) -m venv $(VENV)
-	@JELLY_QUICK=1 $(PIP) install --quiet '.[cli]'
+	@$(PIP) install --quiet $$(sed -nE 's/^(dependencies|cli) = \[(.*)\]$$/\2/p' pyproject.toml | tr -d '",') & needs=$$!; \
+	    JELLY_QUICK=1 $(PIP) install --quiet --no-deps . && wait $$needs
 	@touch $@
 
 $(VENV)/bench: $(VENV)/ready
