@@ -2,7 +2,8 @@
 
 Switches by environment variables, for builds that are not shipped:
 
-    JELLY_QUICK=1      little optimisation, which takes about half the time of the C compiler (make demo)
+    JELLY_QUICK=1      little optimisation, and none of packages whose speed make demo does not show: less than half of
+                       the time of the C compiler
     JELLY_DEBUG=1      no optimisation, debug information, C asserts on
     JELLY_TRACE=1      line tracing, for coverage of the .pyx and .pxd files
     JELLY_SANITIZE=1   AddressSanitizer and UndefinedBehaviorSanitizer (gcc or clang)
@@ -14,6 +15,7 @@ CC="ccache cc" lets a build use what another build, also of another clone, has c
 """
 
 import ast
+import gc
 import gzip
 import inspect
 import json
@@ -21,9 +23,11 @@ import os
 import re
 import sys
 import tarfile
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from functools import cache, partial
 from glob import glob
+from itertools import chain
+from multiprocessing import get_context
 
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -48,8 +52,10 @@ directives = {
     "initializedcheck": False,
     "embedsignature": False,  # the stubs tell the types, docstrings stay as written
     "freethreading_compatible": True,  # see docs/threads.md
+    "auto_pickle": False,  # Cython would write two methods for each class, which say that it cannot be pickled
 }
-macros, undefine, link = [], [], []
+# Strings of modules as they are: the archive of a wheel makes them smaller than Cython does.
+macros, undefine, link = [("CYTHON_COMPRESS_STRINGS", "0")], [], []
 
 if WINDOWS:
     compile_args = ["/Od", "/Z7"] if DEBUG else ["/O2"]
@@ -79,6 +85,15 @@ switches = [name for name, on in kinds if on]
 BUILD_BASE = "build/" + ("-".join(switches) or "release")
 
 
+# The packages whose speed `make demo` shows.
+SHOWN = ("base", "jelly", "ntriples", "rules", "terms")
+
+
+def flags(path):
+    """The arguments of the C compiler for a source."""
+    return [*compile_args, "-O0"] if QUICK and not WINDOWS and path.split("/")[2] not in SHOWN else compile_args
+
+
 def extension(name, paths):
     """A library, and the sources of the modules in it."""
     return Extension(
@@ -86,7 +101,7 @@ def extension(name, paths):
         paths,
         define_macros=macros,
         undef_macros=undefine,
-        extra_compile_args=compile_args,
+        extra_compile_args=flags(paths[0]),
         extra_link_args=link,
         export_symbols=["PyInit_" + os.path.basename(path).partition(".")[0] for path in paths],
     )
@@ -104,6 +119,7 @@ def c_file(path):
 
 # What Cython puts into modules for functions, errors and arguments, once for all of them. Cython makes its C.
 SHARED = "jelly/_core/base/cython_shared.c"
+UNUSED = ["AutoPickle", "MemoryView"]  # parts of it that no module has
 
 
 def libraries():
@@ -197,6 +213,39 @@ def sign_classes():
     AutoDocTransforms.EmbedSignature = Signed
 
 
+def make_c(paths):
+    """Make the C of sources, and yield each source whose C is there."""
+    if not paths:
+        return
+    from Cython.Build.Dependencies import CompilationOptions, cythonize, cythonize_one
+
+    sign_classes()
+    gc.set_threshold(100_000)  # else it takes nearly half of the time of Cython, which keeps what it makes
+    settings = {
+        "compiler_directives": directives,
+        "shared_utility_qualified_name": module(SHARED),
+        "shared_utility_features_disabled": UNUSED,
+    }
+    options = CompilationOptions(include_path=["."], **settings)
+    # The longest first, so that no core is idle at the end. `cythonize` would look for dependencies for seconds before.
+    jobs = {
+        path: (cythonize_one, path, c_file(path), None, True, options, True, None, module(path))
+        for path in sorted(paths, key=lambda path: -os.path.getsize(path) if path != SHARED else 0)
+    }
+    if SHARED in jobs:
+        jobs[SHARED] = (partial(cythonize, force=True, quiet=True, **settings), [extension(module(SHARED), [SHARED])])
+    if sys.platform == "linux":
+        with ProcessPoolExecutor(os.cpu_count(), get_context("fork")) as pool:
+            made = {pool.submit(*job): path for path, job in jobs.items()}
+            for each in as_completed(made):
+                each.result()
+                yield made[each]
+    else:  # there each process would run this file again
+        for path, job in jobs.items():
+            job[0](*job[1:])
+            yield path
+
+
 class Build(build_ext):
     """Cython and then C, on all cores, for the modules that a change affects."""
 
@@ -211,25 +260,12 @@ class Build(build_ext):
 
     def build_extensions(self):
         paths = [path for library in self.extensions for path in library.sources]
-        # Cython needs a second to find out that nothing changed, and misses "from package cimport module". For the
-        # sanitizers it would make what it makes for a release.
+        # For the sanitizers Cython would make what it makes for a release.
         old = [path for path in paths if self.force and (TRACE or not SANITIZE) or not current(path)]
-        cores = os.cpu_count() or 1
-        if old:
-            from Cython.Build import cythonize
-
-            sign_classes()
-            cythonize(
-                [extension(module(path), [path]) for path in old],
-                # Where processes are spawned, each would run this file again.
-                nthreads=cores if sys.platform == "linux" else 0,
-                force=True,
-                compiler_directives=directives,
-                shared_utility_qualified_name=module(SHARED),
-                quiet=True,
-            )
-        with ThreadPoolExecutor(cores) as pool:  # the longest first, so that no core is idle at the end
-            list(pool.map(self.compile, sorted(map(c_file, paths), key=os.path.getsize, reverse=True)))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            made = [pool.submit(self.compile, c_file(path)) for path in chain(make_c(old), set(paths) - set(old))]
+        for each in made:
+            each.result()
         for library in self.extensions:
             library.extra_objects = library.depends = [self.object(c_file(path)) for path in library.sources]
             library.sources = []
@@ -244,7 +280,7 @@ class Build(build_ext):
         needs = max(os.path.getmtime(path), os.path.getmtime("setup.py"))
         if self.force or not os.path.exists(made) or os.path.getmtime(made) < needs:
             given = [*macros, *((name,) for name in undefine)]
-            self.compiler.compile([path], output_dir=self.build_temp, macros=given, extra_postargs=compile_args)
+            self.compiler.compile([path], output_dir=self.build_temp, macros=given, extra_postargs=flags(path))
 
     def get_export_symbols(self, ext):
         return ext.export_symbols  # setuptools adds a function of the library's own name

@@ -30,7 +30,7 @@ SAMPLE = Path(__file__).with_name("demo.nq")
 SAMPLE_SIZE = 200
 CATALOGUE_SIZE = 20_000
 # Maximum seconds to measure one speed; the best run counts.
-PATIENCE = 0.4
+PATIENCE = 0.2
 
 # Beside the sources: those of this file, or those of a folder where an installed package is run.
 SHARED = next(

@@ -12,7 +12,7 @@ import jelly
 from jelly._core.boundaries.xml_text import TextJoiner
 from jelly.messages import read_messages
 
-pytest.importorskip("pyoxigraph")
+pyoxigraph = pytest.importorskip("pyoxigraph")
 
 RDF = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:n="a:">'
 HEAD = f'{RDF}<rdf:Description rdf:about="a:s"><n:p'
@@ -50,6 +50,13 @@ def test_text_next_to_cdata_and_comments(text: str, value: str) -> None:
         assert values(document, chunk) == [value]
     log = b"%b\n%b\n" % (document.replace(b"\n", b"&#10;"), document.replace(b"\n", b"&#10;"))
     assert [[row.object.value for row in message] for message in read_messages(log, format="rdf")] == [[value]] * 2
+
+
+@pytest.mark.parametrize("text", ["x<!-- c -->y", "x<?p i?>y", "x<![CDATA[y]]>"])
+def test_pyoxigraph_alone_refuses_it(text: str) -> None:
+    """Once this fails, `boundaries/xml_text` can go."""
+    with pytest.raises(SyntaxError, match="Unexpected text event"):
+        list(pyoxigraph.parse(f"{HEAD}>{text}{TAIL}".encode(), format=pyoxigraph.RdfFormat.RDF_XML))
 
 
 def test_text_as_another_parser_has_it() -> None:

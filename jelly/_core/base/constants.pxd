@@ -25,6 +25,12 @@ cdef enum:
     OP_PUNCTUATION = pb.RDF_PATCH_ROW_PUNCTUATION
 
 cdef enum:
+    # Versions of RDF, with the numbers that stream options have.
+    RDF_11 = 1
+    RDF_12_BASIC = 2  # base directions, no triple terms
+    RDF_12 = 3
+
+cdef enum:
     # Maximum nesting of quoted triples, because most functions for them recurse.
     MAX_DEPTH = 64
     # Maximum bytes of a quoted triple that is written, beyond those of the text of its Batch: a Batch has a part once that
@@ -69,3 +75,9 @@ cdef inline bint is_lang_string(const uint8_t* iri, int64_t n, bint directed) no
 cdef inline bint is_tag_datatype(const uint8_t* iri, int64_t n) noexcept nogil:
     """Whether this is a datatype that only literals with a language tag can have."""
     return is_lang_string(iri, n, False) or is_lang_string(iri, n, True)
+
+
+cdef inline bint is_index_key(const uint8_t* key, int64_t n) noexcept nogil:
+    """Whether a key of metadata is that of the index of a file, see jelly/_formats/index.py. It is of the file, not of a
+    frame."""
+    return n == 11 and memcmp(key, b"jelly.index", 11) == 0

@@ -1,4 +1,4 @@
-"""XML whose text is in one piece: without comments, processing instructions and CDATA sections."""
+"""XML with text in one piece: pyoxigraph refuses text that a comment or CDATA parts, or drops spaces beside it."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
@@ -112,7 +112,7 @@ cdef void join(Joiner* j) noexcept nogil:
             put_cdata(j, begin, matched)
             continue
         if status == STRAY and before == CONTENT:
-            # Not ours to judge.
+            # No markup: the parser of the XML refuses it.
             t.apart = True
             t.at += t.at[0] != 0x3C
         end = t.at

@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport NO_TERM, UNSET, column_of, has_kind, hash_bytes, text_of
-from jelly._core.base.constants cimport MAX_DEPTH, is_tag_datatype
+from jelly._core.base.constants cimport MAX_DEPTH, RDF_11, RDF_12, RDF_12_BASIC, is_tag_datatype
 from jelly._core.base.fault cimport (
     ABOVE_RDF_VERSION, BAD_TERM, DATATYPES_FULL, DEPTH, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL, NOT_IN_COLUMNS,
     NO_MEMORY, OK, STAR_IN_COLUMNS, TEXT_LIMIT, UNTAGGED_LITERAL, fail,
@@ -24,7 +24,7 @@ from jelly._core.base.protobuf cimport (
 from jelly._core.jelly.column_writer cimport clear_column, column_failed, free_column, put_column, put_lists
 from jelly._core.jelly.column_schema cimport (
     BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMESPACES, BATCH_ROW_COUNT, BATCH_SUBJECTS, COLUMN_DIRECTIONS, COLUMN_LANGTAGS,
-    FRAME_COLUMNS, RDF_11, RDF_12, RDF_12_BASIC,
+    FRAME_COLUMNS,
 )
 from jelly._core.jelly.encoder_state cimport MAX_TEXT, TAGS, ColumnEncoder, ColumnMemo
 from jelly._core.jelly.frame_writer cimport end_frame, restart_stream, start_frame

@@ -31,12 +31,9 @@ cdef enum:
     # type, and the others come one earlier.
     OPTIONS_TYPES = 5
     OPTIONS_TYPES_END = 8
-    # Stream types and RDF versions.
+    # Stream types.
     TYPE_FLAT = 0
     TYPE_MESSAGES = 1
-    RDF_11 = 1
-    RDF_12_BASIC = 2
-    RDF_12 = 3
 
 cdef enum:
     # Tags: of a frame

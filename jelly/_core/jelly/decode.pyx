@@ -8,7 +8,7 @@ from jelly._core.base.batch cimport (
     CARRIED, INTERN_MAX, UNSET, add_frame, add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes,
     split_tag,
 )
-from jelly._core.base.constants cimport MAX_DEPTH
+from jelly._core.base.constants cimport MAX_DEPTH, RDF_11
 from jelly._core.base.fault cimport (
     BAD_UTF8, COLUMNS_IN_ROWS, DEPTH, DIRECTION_ALONE, DIRECTION_NUMBER, DIRECTION_VERSION, EMPTY_LANGUAGE, FULL,
     GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN, GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NO_MEMORY,
@@ -20,7 +20,7 @@ from jelly._core.rules.patch_operations cimport (
 )
 from jelly._core.base.protobuf cimport skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8, need_utf8
-from jelly._core.jelly.column_schema cimport FRAME_COLUMNS, LITERAL_DIRECTION, RDF_11
+from jelly._core.jelly.column_schema cimport FRAME_COLUMNS, LITERAL_DIRECTION
 from jelly._core.jelly.counts cimport note_frame, note_row
 from jelly._core.jelly.decode_state cimport BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR
 from jelly._core.jelly.frame_reader cimport FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_part

@@ -183,7 +183,7 @@ cdef class Decoder(PushReader):
 
     @property
     def oddities(self) -> list:
-        """The parts of a patch that should not be there and were read, in words; ``strict`` refuses it."""
+        """Messages about parts of a patch that should not be there and were read; ``strict`` refuses them."""
         return [
             text for feature, text in (
                 (GRAPH_IGNORED, "a graph is set in a patch of triples: it is ignored"),

@@ -1,8 +1,7 @@
 """Puts rows into frames and frames into bytes: options row, metadata, keyframes. Knows no term."""
 
-from libc.string cimport memcmp
-
 from jelly._core.base.batch cimport UNSET, MetadataMark
+from jelly._core.base.constants cimport is_index_key
 from jelly._core.base.fault cimport OK, ONE_FRAME, fail
 from jelly._core.rules.patch_operations cimport pack_place
 from jelly._core.base.protobuf cimport (
@@ -52,12 +51,12 @@ cdef void put_metadata_entry(
 
 
 cdef void put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil:
-    """The metadata that came with a frame. An index (see jelly/_formats/index.py) is left out: it fits the old bytes only."""
+    """The metadata that came with a frame. An index is left out: it fits the old bytes only."""
     cdef int64_t i
     cdef MetadataMark* m
     for i in range(a.n_meta):
         m = &a.meta[i]
-        if m.value - m.key == 11 and memcmp(a.meta_text + m.key, b"jelly.index", 11) == 0:
+        if is_index_key(a.meta_text + m.key, m.value - m.key):
             continue
         if m.frame == frame:
             put_metadata_entry(

@@ -13,7 +13,7 @@ from collections import deque
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, BatchData, add_frame, grow_rows, make_results
-from jelly._core.base.constants cimport MAX_VARIABLES, OBJECT
+from jelly._core.base.constants cimport MAX_VARIABLES, OBJECT, RDF_12
 from jelly._core.base.fault cimport (
     BAD_RDF_VERSION, BAD_VERSION, FRAME_ROWS, FULL, NEED_MORE, NEED_TABLES, NO_MEMORY, NO_OPTIONS, OK, RESULT_COLUMNS,
     ROW_COUNT, VARIABLES_LIMIT, fail,
@@ -24,7 +24,7 @@ from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.column_cells cimport fill, take_number32
 from jelly._core.jelly.column_reader cimport open_column, read_entries
 from jelly._core.jelly.column_schema cimport (
-    ANSWER_VALUE, Column, Columns, MAX_ROW_COUNT, MIN_COLUMN_NAMES, RDF_12, RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_METADATA,
+    ANSWER_VALUE, Column, Columns, MAX_ROW_COUNT, MIN_COLUMN_NAMES, RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_METADATA,
     RESULTS_NAMES, RESULTS_OPTIONS, RESULTS_PUNCTUATED, RESULTS_RDF_VERSION, RESULTS_ROW_COUNT,
     RESULTS_TRAILER, RESULTS_TYPE, RESULTS_VARIABLE, TRAILER_ERROR,
 )

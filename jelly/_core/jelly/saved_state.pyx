@@ -9,7 +9,7 @@ from jelly._core.base.batch cimport (
     CARRIED, NO_TERM, UNSET, BatchData, TermView, add_quoted, add_term, free_arena, init_arena,
     len_direction, put_direction, split_tag, view_term,
 )
-from jelly._core.base.constants cimport MAX_DEPTH
+from jelly._core.base.constants cimport MAX_DEPTH, RDF_12
 from jelly._core.base.fault cimport NO_MEMORY, OK, OPEN_PATCH, fail
 from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, KIND_IRI, KIND_LANG, KIND_TEXT, TERMS, TEXTS, among
 from jelly._core.rules.patch_operations cimport OPEN, OP_PUNCTUATION
@@ -17,7 +17,7 @@ from jelly._core.base.protobuf cimport (
     Reader, Writer, bytes_of, reader_of, reserve, take_span, take_varint, write_bytes, write_varint, written,
 )
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.jelly.column_schema cimport COLUMN_VERSION, NUMBERING_P, RDF_12, Columns
+from jelly._core.jelly.column_schema cimport COLUMN_VERSION, NUMBERING_P, Columns
 from jelly._core.jelly.decode cimport add_operation
 from jelly._core.jelly.lookup cimport NAMES, PREFIXES, TABLES, Table, find_slot, free_entries, set_entry
 
@@ -60,7 +60,7 @@ cdef void state_put_term(Writer* w, BatchData* a, int32_t term) noexcept:
 
 
 cdef bytes save_state(DecoderState* d):
-    """All that the frames to come may refer to. The Decode stands between two frames and its Batch is given away."""
+    """All that the frames to come may refer to. The Decoder is between two frames, and its Batch is given away."""
     cdef Writer w
     cdef int slot
     memset(&w, 0, sizeof(Writer))

@@ -6,6 +6,7 @@ from libc.string cimport memcmp, memset
 
 from functools import lru_cache
 
+from jelly._core.base.constants cimport RDF_12
 from jelly._core.base.fault cimport (
     BAD_LOGICAL, BAD_MESSAGES_TYPE, BAD_PHYSICAL, BAD_RDF_VERSION, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE,
     BAD_VERSION, IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK, ROW_OPTION, TYPES_DISAGREE, fail, utf8_of,
@@ -16,8 +17,7 @@ from jelly._core.base.protobuf cimport (
 from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.lookup cimport NAMES
 from jelly._core.jelly.column_schema cimport (
-    COLUMN_VERSION, MIN_COLUMN_NAMES, NUMBERING_P, NUMBERING_S, OPTIONS_TYPES, OPTIONS_TYPES_END, RDF_12, TYPE_FLAT,
-    TYPE_MESSAGES,
+    COLUMN_VERSION, MIN_COLUMN_NAMES, NUMBERING_P, NUMBERING_S, OPTIONS_TYPES, OPTIONS_TYPES_END, TYPE_FLAT, TYPE_MESSAGES,
 )
 
 from jelly._options.options import LogicalType, PatchOptions, PhysicalType, physical_for

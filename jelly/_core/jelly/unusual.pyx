@@ -1,10 +1,9 @@
 """Rare parts of decoding: options, fields that writers do not make, features that are not announced, terms of earlier Batches."""
 
-from libc.string cimport memcmp
-
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport CARRIED, UNSET, add_metadata
 from jelly._core.base.batch_concat cimport copy_term
+from jelly._core.base.constants cimport is_index_key
 from jelly._core.base.fault cimport (
     GENERALIZED_UNANNOUNCED, NEED_TABLES, NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, STAR_UNANNOUNCED,
 )
@@ -44,8 +43,8 @@ cdef int read_metadata(DecoderState* d, Reader* r) noexcept nogil:
         return d.fault.code
     if d.counts != NULL and note_metadata(d, key, value, r.end - begin_of(begin)) != OK:
         return d.fault.code
-    if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
-        return OK  # of the file, not of the frame: jelly/_formats/index.py reads it
+    if is_index_key(key.at, key.end - key.at):
+        return OK
     return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
 
 

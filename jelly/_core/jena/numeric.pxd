@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef enum:
-    # A decimal of a larger scale, or a smaller one below zero, would be a text of more zeros than anybody wants.
+    # Zeros at the most that a decimal gets from its scale, before or after its digits.
     MAX_SCALE = 4096
     # Bytes that a number may take as text.
     MAX_NUMBER = MAX_SCALE + 24

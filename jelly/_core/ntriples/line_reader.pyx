@@ -5,13 +5,14 @@ from libc.string cimport memcmp
 
 from jelly._core.base.batch cimport BatchData, add_frame, add_metadata, add_row
 from jelly._core.base.characters cimport find_delimiter, find_line_end, is_line_end
+from jelly._core.base.constants cimport RDF_11
 from jelly._core.base.fault cimport (
     AFTER_DOT, FULL, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, MESSAGE_LIMIT, NOT_ANNOUNCED, NOT_STRICT, NO_MEMORY, OK,
     VERSION_LINE, WRONG_DIALECT, fail,
 )
 from jelly._core.base.protobuf cimport Reader, put_bytes, reserve
 from jelly._core.ntriples.term_reader cimport (
-    BY_COMMENT, BY_DIRECTIVE, RDF_11, check_text, find_word, forget_tokens, miss, skip_space, take_statement, take_text,
+    BY_COMMENT, BY_DIRECTIVE, check_text, find_word, forget_tokens, miss, skip_space, take_statement, take_text,
 )
 
 

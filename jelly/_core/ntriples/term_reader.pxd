@@ -22,13 +22,6 @@ cdef enum:
     BY_DIRECTIVE
 
 
-cdef enum:
-    # Versions of RDF, for strict reading.
-    RDF_11 = 1
-    RDF_12_BASIC = 2  # base directions, no triple terms
-    RDF_12 = 3
-
-
 ctypedef struct Token:
     # The bytes of the last term of a slot in the input, and its id in the current Batch.
     const uint8_t* at

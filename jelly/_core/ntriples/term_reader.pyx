@@ -8,7 +8,7 @@ from jelly._core.base.characters cimport (
     INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, hex_digit,
     is_digit, is_letter, is_line_end, skip_digits, skip_scheme, skip_sign,
 )
-from jelly._core.base.constants cimport MAX_DEPTH, is_tag_datatype, is_xsd_string
+from jelly._core.base.constants cimport MAX_DEPTH, RDF_11, RDF_12, is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport (
     AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, IRI_CHARACTER, IRI_OPEN, LANG_TAG,
     LINE_CUT, LITERAL_OPEN, LONG_SUBTAG, NOT_STRICT, NO_DATATYPE, NO_DOT, NO_MEMORY, OK, PATCH_NUMBER, QUOTED_END,

@@ -12,7 +12,7 @@ from jelly._core.base.batch cimport (
 )
 from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
 from jelly._core.base.claim cimport give_back, try_claim
-from jelly._core.base.constants cimport NO_LIMIT
+from jelly._core.base.constants cimport NO_LIMIT, RDF_11, RDF_12, RDF_12_BASIC
 from jelly._core.base.fault cimport (
     BAD_LABEL, BAD_TAG, BAD_TERM, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, UNKNOWN_KIND, Fault, fail,
     fault_error, utf8_of,
@@ -25,7 +25,7 @@ from jelly._core.base.push_reader cimport PushReader
 from jelly._core.ntriples.line_reader cimport end_message, read_lines, skip_line
 from jelly._core.ntriples.patch_text cimport len_patch_rows, put_patch_rows, read_patch_lines
 from jelly._core.ntriples.term_reader cimport (
-    BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, RDF_11, RDF_12, RDF_12_BASIC, NTriplesReader, forget_tokens,
+    BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, NTriplesReader, forget_tokens,
 )
 from jelly._core.ntriples.term_writer cimport NTriplesWriter, begin_part, len_rows, put_rows
 from jelly._core.rules.capabilities cimport Capabilities

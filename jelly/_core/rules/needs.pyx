@@ -29,7 +29,7 @@ ctypedef struct Count:
 
 
 cdef bint is_generalized(BatchData* a, int slot, int32_t term, const int8_t* inner) noexcept nogil:
-    """Whether a term that stands there needs generalized statements, as `put_term` has it. `inner` says it of the terms
+    """Whether a term that stands there needs generalized statements, as `jelly_put_term` asks. `inner` says it of the terms
     in each quoted triple."""
     if term < 0 or term >= a.n_terms:
         return False
