@@ -8,7 +8,7 @@ import warnings
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport BatchData, add_frame, add_graphs
+from jelly._core.base.batch cimport BatchData, add_frame, add_graphs, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport (
@@ -147,6 +147,7 @@ cdef class Decoder(PushReader):
     def __dealloc__(self):
         free_feed(&self.d.feed)
         forget_stream(&self.d)
+        free_arena(&self.d.carry)
         free_pieces(&self.d.pieces)
         free_columns(&self.d)
 
