@@ -14,6 +14,7 @@ from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, whole_number,
 )
+from jelly._core.base.gil cimport SHORT_BYTES
 from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, pack_place
 from jelly._core.base.protobuf cimport Reader, bytes_of, reader_of
@@ -250,8 +251,11 @@ cdef class Decoder(PushReader):
             if self.is_used_up() and self.d.feed.framing == FRAMING_DELIMITED and self.d.feed.pending.n == 0:
                 return NEED_MORE  # without a Batch for nothing
             self.start_batch()
-        with nogil:
-            status = run_columns(&self.d) if self.d.columnar else run(&self.d)
+        if not self.d.columnar and self.rest_end - self.rest + self.d.feed.pending.n <= SHORT_BYTES:
+            status = run(&self.d)
+        else:
+            with nogil:
+                status = run_columns(&self.d) if self.d.columnar else run(&self.d)
         if self.d.restart.found > self.n_warned:
             self.warn()
         if self.d.unannounced & ~self.told:
