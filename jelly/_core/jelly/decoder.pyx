@@ -42,6 +42,8 @@ from jelly._options.options import MAX_TABLE_SIZE, NUMBERINGS, RDF_VERSIONS, Pat
 cdef enum:
     # Options with a stream name longer than this are made anew each time.
     MAX_CACHED_NAME = 1024
+    # Bytes of text for which there may be room in a Batch that waits for another input.
+    SPARE_TEXT = 1 << 16
 
 
 @cython.no_gc_clear
@@ -458,6 +460,8 @@ cdef class Decoder(PushReader):
             return False
         if not types_agree(&self.d.header):  # which each input is warned about
             return False
+        if self.spare is not None and self.spare.a.cap_text > SPARE_TEXT:
+            self.spare = None
         forget_stream(&self.d)
         free_feed(&self.d.feed)
         init_feed(&self.d.feed, FRAMING_UNKNOWN, max_frame)
