@@ -250,9 +250,7 @@ cdef class Decoder(PushReader):
             self.begin()
             return OK
         if self.batch is None:
-            if self.is_used_up() and self.d.feed.framing != FRAMING_GIVEN and (
-                self.d.feed.pending.n == 0 or self.d.feed.spent
-            ):
+            if self.d.feed.framing != FRAMING_GIVEN and self.is_used_up() and (self.d.feed.pending.n == 0 or self.d.feed.spent):
                 return NEED_MORE  # without a Batch for nothing
             self.start_batch()
         if not self.d.columnar and self.rest_end - self.rest + self.d.feed.pending.n <= SHORT_BYTES:
