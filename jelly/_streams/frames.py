@@ -17,7 +17,7 @@ from jelly._options.options import MIN_NAME_TABLE, PatchOptions, PatchStreamType
 from jelly._options.settings import checked
 from jelly._streams.outputs import changed, missing, open_fields, output_options
 from jelly._streams.reader import Frame, Framed, Statement, frames_of
-from jelly._streams.writer import arity_of, refuse_read
+from jelly._streams.writer import ARITIES, arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
 # Statements per frame in a flat stream.
@@ -151,6 +151,8 @@ class FrameEncoder:
 
     def add(self, item: Any) -> list[bytes]:
         """Add an item. Return the frames that are complete with it."""
+        if type(item) in ARITIES and self._raw is False and self._collector and not self._patch:
+            return self._end_frame() if self._collector.add(item) >= self._frame_rows else []
         raw = isinstance(item, bytes | bytearray | memoryview)
         if raw is not self._raw:
             if self._raw is not None:
@@ -193,7 +195,10 @@ class FrameEncoder:
 
     def _collect(self, statement: Any) -> None:
         """Collect statements like this one; where the physical type is open, the first frame may have named graphs."""
-        self._width = self._arity(statement)
+        width = self._arity(statement)
+        if self._collector is not None and width == self._width:
+            return
+        self._width = width
         is_open = not isinstance(self._given, StreamOptions) and "physical_type" in open_fields(self._given)
         self._collector = BatchBuilder(4 if is_open else self._width)
 

@@ -347,10 +347,9 @@ def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Statement]:
             data = memoryview(data).cast("B")
         except TypeError:
             raise JellyArgumentError(f"data is {data!r:.80}: expected bytes") from None
-    given: dict[str, Any] = {**options}
-    settings = fitted(given, JELLY.reading, len(data))
+    small = not options and len(data) <= MOST_SPARE
     try:  # threads take from it, too
-        decoder = Decoder(**settings) if settings else _SPARE.pop()
+        decoder = _SPARE.pop() if small else Decoder(**fitted({**options}, JELLY.reading, len(data)))
     except IndexError:
         decoder = Decoder()
     try:
@@ -358,6 +357,6 @@ def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Statement]:
     except JellyError as error:
         explain(error, bytes(data[:HEAD]), JELLY.name)
         raise
-    if not settings and len(data) <= MOST_SPARE and len(_SPARE) < SPARES and decoder._again():
+    if small and len(_SPARE) < SPARES and decoder._again():
         _SPARE.append(decoder)
     return statements

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from jelly._bytes.sink import one_thread
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
-from jelly._core.rules.needs import refuse_version
+from jelly._core.rules.needs import lacking, refuse_version
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
+from jelly._core.terms.statements import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
 from jelly._formats.registry import JELLY, WRITING
@@ -36,7 +37,6 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from jelly._core.terms.statements import Quad, Triple
     from jelly._options.keywords import WriteOptions
 
     # Terms may be those of RDFLib, too.
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 else:
     Statement = Any  # each is looked at where it is taken
 
+# The number of terms of a statement.
+ARITIES = {Triple: 3, Quad: 4}
 # Rows that `dumps` has room for at first: a small message is to cost little.
 FIRST_ROWS = 64
 # What small messages were made with, for the next ones: by whether they are of triples, and delimited.
@@ -360,11 +362,16 @@ def dumps(
     """
     if options is not None:  # a small message is to cost little
         _check_options(options)
-    iterator = iterate(statements)
-    first = list(islice(iterator, 1))
-    shape = arity_of(first[0]) if first else 3
-    if type(statements) is not list and (source := getattr(iterator, "options", None)) is not None:
-        options = options_like(options, source)
+    iterator: Any
+    ahead: list[Any] = []  # what the iterator does not give any more
+    if short := type(statements) is list and len(statements) <= FIRST_ROWS:
+        first, iterator = statements[:1], statements
+    else:
+        iterator = iterate(statements)
+        first = ahead = list(islice(iterator, 1))
+        if type(statements) is not list and (source := getattr(iterator, "options", None)) is not None:
+            options = options_like(options, source)
+    shape = ARITIES.get(type(first[0])) or arity_of(first[0]) if first else 3
     if plain := options is None:
         options, allowed, arity = default_options(shape), ALL_FIELDS, 4
     else:
@@ -380,14 +387,15 @@ def dumps(
         collector, only = spare.pop()
     except IndexError:
         collector = BatchBuilder(arity, FIRST_ROWS)
-    for statement in first:
+    for statement in ahead:
         collector.add(statement)
     more = collector.extend(iterator, COLLECT_ROWS)
-    refuse_read(iterator, options.version)
+    if not short:
+        refuse_read(iterator, options.version)
     if not more:
         # A small message is to cost little.
         batch = collector.batch
-        fields = missing(options, batch, allowed)
+        fields = missing(options, batch, allowed) if not plain or lacking(options, batch) else {}
         if only is None or fields:
             only = Encoder(changed(options, fields), frame_rows=0, delimited=delimited)
         if not plain or fields:
@@ -397,6 +405,8 @@ def dumps(
             collector.clear()
             spare.append((collector, only))
         return data
+    if short:  # of which the collector has all
+        iterator = iter(())
     return stream_of(_collected(collector, iterator, options.version), options, allowed, delimited=delimited)
 
 

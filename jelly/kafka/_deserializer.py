@@ -15,7 +15,7 @@ from jelly._formats.registry import JELLY, JELLY_PATCH, REGISTRY, Content, Forma
 from jelly._formats.sniff import HEAD, explain, is_jelly_patch
 from jelly._options.settings import checked
 from jelly._streams.drain import drain
-from jelly._streams.reader import Frame, Reader
+from jelly._streams.reader import MOST_SPARE, SPARES, Frame, Reader
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyUnsupportedError
 from jelly.kafka._clients import known_to_clients, serialization_error, take_header
 from jelly.kafka._compression import Unpacker
@@ -47,6 +47,7 @@ class ValueReader:
         self._limits = dict(limits or {})
         self._format = None if format is None else _named(format)
         self._unpacker = Unpacker(dictionaries, max_value_bytes)
+        self._spare: list[Decoder] = []  # of small values, for the next ones
 
     def read(self, data: Any, content_type: str | None = None) -> tuple[Any, Format, list[Batch] | None]:
         """The decompressed value, its format, and its Batches if it is of statements; patches are not read yet.
@@ -70,11 +71,18 @@ class ValueReader:
             return data, format, list(reader.batches())
 
     def _jelly(self, data: Any) -> list[Batch]:
+        try:  # threads take from it, too
+            decoder = self._spare.pop()
+        except IndexError:
+            decoder = Decoder(**self._limits)
         try:
-            return list(drain(Decoder(**self._limits), [data]))
+            batches = list(drain(decoder, [data]))
         except JellyError as error:
             explain(error, bytes(data[:HEAD]), JELLY.name)
             raise
+        if len(data) <= MOST_SPARE and len(self._spare) < SPARES and decoder._again():
+            self._spare.append(decoder)
+        return batches
 
     def patches(self, data: Any, format: Format, **settings: Any) -> PatchReader:
         """A reader of the patches."""

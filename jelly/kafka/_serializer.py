@@ -32,7 +32,7 @@ from jelly._options.options import (
 from jelly._options.settings import checked
 from jelly._streams.outputs import ALL_FIELDS, changed, is_columns, missing, open_fields, output_options, stream_of
 from jelly._streams.reader import Framed
-from jelly._streams.writer import arity_of, refuse_read
+from jelly._streams.writer import ARITIES, arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.kafka._clients import known_to_clients, serialization_error, set_headers
 from jelly.kafka._compression import Compression, Shared, packer
@@ -53,7 +53,6 @@ SIZES = {
     for large, base in ((False, StreamOptions.small()), (True, StreamOptions()))
 }
 _TERMS = (IRI, BlankNode, Literal, QuotedTriple, Variable, AnyTerm)
-_ARITIES = {Triple: 3, Quad: 4}
 _EXPECTED = "expected a graph, a dataset, statements, a Batch, a Frame, a Message, a patch, or None"
 
 
@@ -98,8 +97,8 @@ class ValueEncoder:
         while place < len(values):
             value = values[place]
             # Most values are such lists, and Python takes as long for some calls as the core for a value.
-            if type(value) is list and 0 < len(value) <= LARGE and (kind := type(value[0])) in _ARITIES:
-                key = (_ARITIES[kind], False, "")
+            if type(value) is list and 0 < len(value) <= LARGE and (kind := type(value[0])) in ARITIES:
+                key = (ARITIES[kind], False, "")
                 collector = self._collectors.get(key) or self._collector(*key)
                 end = collector.builder.extend_frames(values, place, kind, LARGE, ROWS)
                 collector.places += range(place, end)
@@ -178,7 +177,7 @@ class ValueEncoder:
 
     def _library(self, statement: Any) -> str:
         """The library of a statement's terms, "" for this one."""
-        if type(statement) in _ARITIES:
+        if type(statement) in ARITIES:
             return ""
         if type(statement).__module__ == "pyoxigraph":
             return "pyoxigraph"

@@ -17,6 +17,7 @@ from support import blocking
 import jelly
 import jelly.grpc as jg
 from jelly.grpc import _server
+from jelly._core.terms.materialize import Materializer
 from jelly.grpc._calls import Attempts
 
 OPTIONS = options("quads")
@@ -522,3 +523,17 @@ def test_a_closed_client_says_so_as_other_closed_objects_do():
             with pytest.raises(ValueError, match="the Client is closed"):
                 call()
         asyncio.run(asynchronous(server.address))
+
+
+@pytest.mark.parametrize("given", [None, {"version": 2}, jelly.StreamOptions(), jelly.StreamOptions.small()])
+def test_single_statements_are_collected_to_frames(given):
+    a, b, text = jelly.IRI("a:a"), jelly.BlankNode("b"), jelly.Literal("c", language="en")
+    rows = [jelly.Triple(a, jelly.IRI(f"a:p{n // 2}"), text if n % 3 else b) for n in range(8)]
+    rows += [jelly.Quad(*row, jelly.DefaultGraph()) for row in rows]
+    single = list(jg.FrameEncoder(given, frame_rows=3).encode_many(rows))
+    decoder = jg.FrameDecoder()
+    batches = [decoder.decode(frame) for frame in single]
+    assert [len(batch) for batch in batches] == [3, 3, 3, 3, 3, 1]
+    assert [row for batch in batches for row in Materializer(batch).statements()] == 2 * rows[:8]
+    with pytest.raises(jelly.JellyArgumentError, match="cannot be mixed"):
+        list(jg.FrameEncoder().encode_many([*rows[:2], single[0]]))

@@ -291,8 +291,8 @@ def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path.write_bytes(gzip.compress(struct.pack("64q", *range(64)) + b"\n# " + TEXT, 0))
     jelly.Reader(path).close()
     assert seen[-1] == {"max_line_bytes": 16 * path.stat().st_size}
-    jelly.loads(jelly.dumps([STATEMENT]))
-    assert seen[-1]["max_frame_bytes"] > 16 * 3000
+    jelly.loads(jelly.dumps([(STATEMENT[0], STATEMENT[1], jelly.Literal("x" * 20_000))]))  # a small one needs no more
+    assert seen[-1]["max_frame_bytes"] > 16 * 20_000
 
 
 def test_a_batch_may_hold_what_a_frame_may() -> None:

@@ -198,6 +198,21 @@ def test_patches_of_triples_and_one_operation() -> None:
 # ---- results
 
 
+def test_small_values_do_not_know_of_each_other() -> None:
+    triples = [Triple(IRI("a:s"), IRI(f"a:p{n}"), Literal(str(n), language="en")) for n in range(10)]
+    quads = [Quad(*triple, BlankNode("g")) for triple in triples[:3]]
+    serializer, statements, batch = JellySerializer(), JellyDeserializer(), JellyDeserializer("batch")
+    values = [serializer(each) for each in (triples, quads, quads[:1], triples[:1])]
+    first = batch(values[0])
+    for value, expected in 3 * [*zip(values, (triples, quads, quads[:1], triples[:1]), strict=True)]:
+        assert statements(value) == expected
+        assert len(batch(value)) == len(expected)
+        for wrong in (b"", value[:-2], value + b"\x0a"):
+            with pytest.raises(JellySerializationError):
+                statements(wrong)
+    assert [first.term_text(term) for term in first.o.tolist()] == [triple.o.value for triple in triples]
+
+
 def test_results() -> None:
     data = serialize(QUADS)
     assert JellyDeserializer("batch")(data).arity == 4

@@ -4,8 +4,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
-    CARRIED, NO_TERM, RESULTS, UNSET, MetadataMark, NamespaceMark, TermView, add_variables, add_view, column_of, free_arena,
-    init_arena, make_results, new_batch, same_bytes, view_term,
+    CARRIED, NO_TERM, RESULTS, UNSET, MetadataMark, NamespaceMark, TermView, add_variables, add_view, clear_arena, column_of,
+    free_arena, init_arena, make_results, new_batch, same_bytes, view_term,
 )
 from jelly._core.base.fault cimport NO_MEMORY
 from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, among
@@ -17,6 +17,8 @@ from jelly.errors import JellyArgumentError
 cdef enum:
     # Comparisons of the terms in two quoted triples, before they count as different.
     MAX_COMPARED = 1 << 12
+    # Terms, and bytes of text, up to which the memory of those that are carried is used again.
+    KEPT = 1 << 16
 
 
 cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
@@ -105,8 +107,17 @@ cdef int carry_terms(BatchData* b, BatchData* carry, int32_t* last, int32_t* car
     cdef BatchData kept
     cdef int slot
     cdef int32_t term
-    if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
-        return NO_MEMORY
+    cdef bint carries = False
+    for slot in range(4):
+        carries = carries or last[slot] == CARRIED
+    if carries or carry.text == NULL or carry.cap_text > KEPT or carry.cap_terms > KEPT:
+        if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
+            return NO_MEMORY
+    else:
+        # What was carried is not needed any more, but its memory is: a frame may be short.
+        kept = carry[0]
+        memset(carry, 0, sizeof(BatchData))
+        clear_arena(&kept)
     for slot in range(4):
         term = last[slot]
         if term == UNSET:

@@ -21,6 +21,7 @@ ctypedef struct ChunkView:
 
 cdef class PushReader:
     cdef Batch batch  # the Batch that is being filled; None before the first row
+    cdef Batch spare  # one that was filled and that nobody has any more, or None
     cdef ChunkView held
     cdef bint has_view
     cdef const uint8_t* rest  # the unread part of the chunk

@@ -3,7 +3,7 @@
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 
-from jelly._core.base.batch cimport add_operations, new_batch
+from jelly._core.base.batch cimport add_operations, clear_arena, new_batch
 from jelly._core.base.claim cimport claim, give_back, try_claim
 from jelly._core.base.fault cimport FULL, NEED_MORE
 
@@ -234,7 +234,12 @@ cdef class PushReader:
         return 0
 
     cdef BatchData* begin_batch(self, int arity, int64_t max_text, bint patch) except NULL:
-        cdef Batch batch = new_batch(arity, self.hint_rows, self.hint_terms, self.hint_text, max_text)
+        cdef Batch batch = self.spare
+        self.spare = None
+        if batch is None or batch.a.arity != arity:
+            batch = new_batch(arity, self.hint_rows, self.hint_terms, self.hint_text, max_text)
+        else:
+            clear_arena(&batch.a)
         if patch and add_operations(&batch.a) < 0:
             raise MemoryError
         batch.first_row = self.rows_out

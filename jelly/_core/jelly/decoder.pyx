@@ -8,12 +8,13 @@ import warnings
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport BatchData, add_frame, add_graphs
+from jelly._core.base.batch cimport BatchData, add_frame, add_graphs, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, whole_number,
 )
+from jelly._core.base.gil cimport SHORT_BYTES
 from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, pack_place
 from jelly._core.base.protobuf cimport Reader, bytes_of, reader_of
@@ -41,6 +42,8 @@ from jelly._options.options import MAX_TABLE_SIZE, NUMBERINGS, RDF_VERSIONS, Pat
 cdef enum:
     # Options with a stream name longer than this are made anew each time.
     MAX_CACHED_NAME = 1024
+    # Bytes of text for which there may be room in a Batch that waits for another input.
+    SPARE_TEXT = 1 << 16
 
 
 @cython.no_gc_clear
@@ -147,6 +150,7 @@ cdef class Decoder(PushReader):
     def __dealloc__(self):
         free_feed(&self.d.feed)
         forget_stream(&self.d)
+        free_arena(&self.d.carry)
         free_pieces(&self.d.pieces)
         free_columns(&self.d)
 
@@ -246,11 +250,14 @@ cdef class Decoder(PushReader):
             self.begin()
             return OK
         if self.batch is None:
-            if self.is_used_up() and self.d.feed.framing == FRAMING_DELIMITED and self.d.feed.pending.n == 0:
+            if self.d.feed.framing != FRAMING_GIVEN and self.is_used_up() and (self.d.feed.pending.n == 0 or self.d.feed.spent):
                 return NEED_MORE  # without a Batch for nothing
             self.start_batch()
-        with nogil:
-            status = run_columns(&self.d) if self.d.columnar else run(&self.d)
+        if not self.d.columnar and self.rest_end - self.rest + self.d.feed.pending.n <= SHORT_BYTES:
+            status = run(&self.d)
+        else:
+            with nogil:
+                status = run_columns(&self.d) if self.d.columnar else run(&self.d)
         if self.d.restart.found > self.n_warned:
             self.warn()
         if self.d.unannounced & ~self.told:
@@ -453,6 +460,8 @@ cdef class Decoder(PushReader):
             return False
         if not types_agree(&self.d.header):  # which each input is warned about
             return False
+        if self.spare is not None and self.spare.a.cap_text > SPARE_TEXT:
+            self.spare = None
         forget_stream(&self.d)
         free_feed(&self.d.feed)
         init_feed(&self.d.feed, FRAMING_UNKNOWN, max_frame)

@@ -12,6 +12,7 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, free_arena, need_statements
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error, utf8_of, whole_number
+from jelly._core.base.gil cimport is_short
 from jelly._core.base.objects cimport hold
 from jelly._core.base.protobuf cimport Reader, bytes_of, len_varint, reader_of, take_span, written
 from jelly._core.jelly.column_schema cimport BATCH_NAMES, MAX_COLUMN_TAGS, RESULTS_NAMES
@@ -380,8 +381,11 @@ cdef class Encoder:
         self.e.columns.memo = <ColumnMemo*>memo
         self.e.b = &batch.a
         try:
-            with nogil:
+            if is_short(&batch.a):
                 status = self.run(&row)
+            else:
+                with nogil:
+                    status = self.run(&row)
             if status == BAD_TERM:
                 self.refuse(batch)
             self.leave(status, row - first)

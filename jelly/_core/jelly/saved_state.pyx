@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, NO_TERM, UNSET, BatchData, TermView, add_quoted, add_term, free_arena, init_arena,
+    CARRIED, NO_TERM, UNSET, BatchData, TermView, add_quoted, add_term, clear_arena, free_arena, init_arena,
     len_direction, put_direction, split_tag, view_term,
 )
 from jelly._core.base.constants cimport MAX_DEPTH, RDF_12
@@ -195,11 +195,11 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
 
 
 cdef void forget_stream(DecoderState* d) noexcept nogil:
-    """Free the lookup entries of a stream and the terms that its next row could repeat; only options may come next."""
+    """Forget the lookup entries of a stream and the terms that its next row could repeat; only options may come next."""
     cdef int slot
     for slot in range(TABLES):
         free_entries(&d.t.tables[slot])
-    free_arena(&d.carry)
+    clear_arena(&d.carry)
     d.t.last_name = d.t.last_prefix = 0
     d.in_graph = False
     for slot in range(4):

@@ -6,6 +6,7 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, TermView, column_of, need_statements, view_term
 from jelly._core.base.constants cimport MAX_DEPTH
+from jelly._core.base.gil cimport is_short
 from jelly._core.base.kinds cimport COMPOUND, KIND_IRI, KIND_TYPED, NODES, among, plain_kinds
 from jelly._core.rules.patch_operations cimport is_change
 
@@ -162,15 +163,19 @@ def lacking(options, Batch batch not None) -> dict:
         inner = <int8_t*>calloc(a.n_terms, 1)
         if inner == NULL:
             raise MemoryError
-    with nogil:
-        if inner != NULL:
-            look_inside(a, inner)
-        generalized = has_generalized(a, inner)
-        free(inner)
-        if triples:
-            graphs = has_named_graph(a)
-        if a.n_quoted > 0:
-            failed = look(a, &needs) < 0
+    if is_short(a):
+        generalized = has_generalized(a, NULL)
+        graphs = triples and has_named_graph(a)
+    else:
+        with nogil:
+            if inner != NULL:
+                look_inside(a, inner)
+            generalized = has_generalized(a, inner)
+            free(inner)
+            if triples:
+                graphs = has_named_graph(a)
+            if a.n_quoted > 0:
+                failed = look(a, &needs) < 0
     if failed:
         raise MemoryError
     changes = {}

@@ -47,6 +47,8 @@ cdef extern from "Python.h":
 cdef enum:
     # Number of statements taken from an iterator at a time.
     AHEAD = 16
+    # Statements of a list that are taken together.
+    MOST_AHEAD = 64
     # Number of objects remembered by address, a power of two, and the first such number: small messages need no more.
     RECENT = 1 << 10
     FIRST_RECENT = 1 << 7
@@ -270,14 +272,12 @@ cdef class BatchBuilder:
             give_back(&self.claimed)
 
     cdef int64_t add_item(self, object statement) except -1:
-        cdef Triple triple
-        cdef Quad quad
         if type(statement) is Triple:
-            triple = statement
-            return self.add_terms(triple.s, triple.p, triple.o, None)
+            return self.add_terms((<Triple>statement).s, (<Triple>statement).p, (<Triple>statement).o, None)
         if type(statement) is Quad:
-            quad = statement
-            return self.add_terms(quad.s, quad.p, quad.o, quad.g)
+            return self.add_terms(
+                (<Quad>statement).s, (<Quad>statement).p, (<Quad>statement).o, (<Quad>statement).g
+            )
         terms = statement
         if type(terms) is not tuple:
             if isinstance(statement, Batch):  # its statements would be mistaken for terms
@@ -290,12 +290,16 @@ cdef class BatchBuilder:
         raise JellyFormatError(f"a statement has 3 or 4 terms, not {len(<tuple>terms)}")
 
     def extend(self, statements, int64_t rows) -> bool:
-        """Append from an iterator until the Batch has a number of rows (True) or the iterator ends (False).
+        """Append from an iterator until the Batch has a number of rows (True) or the iterator ends (False). Of a short list
+        all are taken at once: where it is True, go on with an empty iterator.
 
         Objects in random order are spread over memory. Several statements are taken at a time, so that their terms and
         texts are prefetched before they are needed.
         """
         cdef bint more = True
+        if type(statements) is list and len(<list>statements) <= MOST_AHEAD:
+            self.waiting += <list>statements
+            more = False
         while True:
             if self.fill(rows):
                 return True
@@ -461,20 +465,16 @@ cdef inline object text_of(object term):
 
 
 cdef void fetch_terms(list block):
-    cdef Triple triple
-    cdef Quad quad
     for statement in block:
         if type(statement) is Triple:
-            triple = statement
-            prefetch(<void*>triple.s)
-            prefetch(<void*>triple.p)
-            prefetch(<void*>triple.o)
+            prefetch(<void*>(<Triple>statement).s)
+            prefetch(<void*>(<Triple>statement).p)
+            prefetch(<void*>(<Triple>statement).o)
         elif type(statement) is Quad:
-            quad = statement
-            prefetch(<void*>quad.s)
-            prefetch(<void*>quad.p)
-            prefetch(<void*>quad.o)
-            prefetch(<void*>quad.g)
+            prefetch(<void*>(<Quad>statement).s)
+            prefetch(<void*>(<Quad>statement).p)
+            prefetch(<void*>(<Quad>statement).o)
+            prefetch(<void*>(<Quad>statement).g)
 
 
 cdef inline void fetch_text(object term):
@@ -491,18 +491,14 @@ cdef inline void fetch_text(object term):
 
 
 cdef void fetch_texts(list block):
-    cdef Triple triple
-    cdef Quad quad
     for statement in block:
         if type(statement) is Triple:
-            triple = statement
-            fetch_text(triple.s)
-            fetch_text(triple.o)
+            fetch_text((<Triple>statement).s)
+            fetch_text((<Triple>statement).o)
         elif type(statement) is Quad:
-            quad = statement
-            fetch_text(quad.s)
-            fetch_text(quad.o)
-            fetch_text(quad.g)
+            fetch_text((<Quad>statement).s)
+            fetch_text((<Quad>statement).o)
+            fetch_text((<Quad>statement).g)
 
 
 cdef tuple as_terms(object statement):

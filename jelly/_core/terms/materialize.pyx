@@ -432,17 +432,22 @@ def read_whole(PushReader reader not None, data) -> list:
     """The statements of a whole input, as terms of jelly: in one call, as small messages are common."""
     cdef list found = []
     cdef Batch batch
-    reader.push(data)
-    reader.finish()
-    while True:
-        batch = reader.next_batch(True)
-        if batch is None:
-            return found
-        statements = Materializer(batch).statements()
-        if found:
-            found += statements
-        else:
-            found = statements
+    claim(&reader.claimed, reader)
+    try:
+        reader.begin_chunk(data)
+        reader.final = True
+        while True:
+            batch = reader.pull_claimed(True)
+            if batch is None:
+                return found
+            statements = Materializer(batch).statements()
+            if found:
+                found += statements
+            else:
+                found = statements
+            reader.spare = batch
+    finally:
+        give_back(&reader.claimed)
 
 
 def text_of_term(Batch batch not None, int32_t term) -> str:

@@ -391,3 +391,10 @@ def test_small_messages_do_not_know_of_each_other() -> None:
                 jelly.dumps([*messages[6], (1, 2, 3)], delimited=delimited)
             star = jelly.Triple(jelly.QuotedTriple(*messages[0][0]), *messages[0][0][1:])
             assert jelly.loads(jelly.dumps([star], delimited=delimited)) == [star]
+
+
+def test_a_short_list_of_long_texts_is_written_in_parts() -> None:
+    statements = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(str(n) * (7 << 20))) for n in range(6)]
+    assert jelly.dumps(statements) == jelly.dumps(iter(statements))
+    assert jelly.loads(jelly.dumps(statements)) == statements
+    assert jelly.loads(jelly.dumps(each for each in statements[:2])) == statements[:2]
