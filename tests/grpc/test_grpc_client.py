@@ -16,8 +16,8 @@ from support import blocking
 
 import jelly
 import jelly.grpc as jg
-from jelly.grpc import _server
 from jelly._core.terms.materialize import Materializer
+from jelly.grpc import _server
 from jelly.grpc._calls import Attempts
 
 OPTIONS = options("quads")

@@ -1,7 +1,7 @@
 """The values of a column of Jelly-RDF 1.2, and the cells that its layout makes of them. The layout is not final."""
 
 from cython cimport likely
-from libc.stdint cimport int8_t, uint32_t
+from libc.stdint cimport int8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport CARRIED, NO_TERM, UNSET, add_term
@@ -87,7 +87,7 @@ cdef int take_iris(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept
     cdef DecoderEntry* slots = d.t.tables[NAMES].slots
     cdef DecoderEntry* slot
     cdef int64_t made = d.t.tables[NAMES].made
-    cdef uint32_t batch = d.t.batch
+    cdef uint64_t batch = d.t.batch
     cdef uint32_t serial = c.serial
     cdef int64_t name = c.last_name
     cdef int64_t value = c.next_prefix

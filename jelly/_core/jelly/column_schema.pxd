@@ -4,7 +4,7 @@ All numbers of the layout in columns (protocol version 3) stand here. Two states
 docs/jelly-1.2.md. They differ in four fields.
 """
 
-from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint64_t
 
 from jelly._core.base.protobuf cimport Reader
 
@@ -154,4 +154,4 @@ ctypedef struct Columns:
     Tag* tags  # of the objects
     int64_t cap_tags
     LiteralKind known[LITERAL_KINDS]
-    uint32_t known_in  # the Batch
+    uint64_t known_in  # the Batch

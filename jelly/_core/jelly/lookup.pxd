@@ -1,6 +1,6 @@
 """Lookup tables: arrays by id for the decoder, LRU tables for the encoder. Only this module interprets an id of 0."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from jelly._core.base.batch cimport NO_TERM, BatchData, add_joined, add_term, same_bytes
 from jelly._core.base.fault cimport NAME_ID, NOT_KEYFRAME, Fault, fail
@@ -46,11 +46,10 @@ ctypedef struct DecoderEntry:
     int32_t n
     int32_t cap
     uint32_t serial  # new at each assignment
-    uint32_t batch  # the Batch in which `term` holds
+    uint32_t turn
+    uint64_t batch  # the Batch in which `term` holds
     uint32_t prefix[WAYS]  # names: serial of the prefix joined to this name, 0 for none
     int32_t term[WAYS]  # term ids; datatypes use the first
-    uint32_t turn
-    uint32_t unused
 
 
 ctypedef struct Table:
@@ -67,7 +66,7 @@ ctypedef struct Lookup:
     int64_t last_name
     int64_t last_prefix  # 0 until an IRI names a prefix, -1 where a keyframe must name it
     uint32_t serial
-    uint32_t batch
+    uint64_t batch
 
 
 cdef int set_entry(Lookup* t, int which, int64_t id, Reader* text, Fault* fault, const uint8_t* at) noexcept nogil
