@@ -19,7 +19,7 @@ from jelly._formats.registry import JELLY, JELLY_PATCH, TABLE_FORMATS, Content
 from jelly.cli import contents
 from jelly.cli.common import in_options, message, progress_bar, say, show, wanted_form
 from jelly.cli.options import COUNT, SIZE, Files, Given, Word, command, forms, option, reads, refuse, streams, writes
-from jelly.cli.reading import check_options, content_of, format_of, inputs, names, output_of, wide_advice
+from jelly.cli.reading import check_options, content_of, format_of, inputs, names, output_of, refuse_late, wide_advice
 from jelly.errors import need
 
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
@@ -320,6 +320,7 @@ def describe(
         raise click.UsageError(f"--{form} does not go with {'--to' if writing else output}")
     form = form or (None if writing else known_form)
     target = None if form else output_of(output, writing, text="ttl")[0].name
+    refuse_late(output)
     with progress_bar("Describing", quiet) as progress:
         known = {name: value for name, value in given.items() if value is not None} | {"progress": progress}
         found = jelly.describe(files[0] if len(files) == 1 else [*files], **known, **reading)

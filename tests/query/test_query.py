@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -710,7 +711,16 @@ def test_command(people: Path, tmp_path: Path) -> None:
     assert run("query", people, "ASK { ?s <a:hates> ?o }", "--to", "srj")[:2] == (
         0, '{"head":{},"boolean":false}\n'
     )  # fmt: skip
+    answer = tmp_path / "answer.srj"
+    assert run("query", people, "ASK { ?s <a:hates> ?o }", "-o", answer) == (0, "", f"{answer}: false\n")
+    told = run("query", people, "ASK { ?s <a:knows> ?o }", "-o", answer, "--json")[1]
+    assert json.loads(told) == {"file": str(answer), "boolean": True}
     assert run("query", people, NAMES, "--explain")[1].startswith("DuckDB")
+    quoted = tmp_path / "quoted.nt"
+    quoted.write_text("<< <a:x> <a:y> <a:z> >> <a:p> <a:o> .\n")
+    count = "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"
+    assert run("query", quoted, count, "--star", "reifies")[1].split()[1].startswith('"2"')
+    assert "--star reifies" in run("query", quoted, "SELECT * { << ?x ?y ?z >> ?p ?o }")[2]
 
 
 def test_command_refuses(people: Path, tmp_path: Path) -> None:
@@ -721,6 +731,28 @@ def test_command_refuses(people: Path, tmp_path: Path) -> None:
     assert (code, told.startswith("error: this is an update (DELETE), not a query")) == (1, True)
     assert run("query", people, tmp_path / "none.rq")[0] == 2
     assert run("query", people, NAMES, "-o", tmp_path / "x.parquet")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("sparql", "name", "told"),
+    [
+        ("SELECT * { ?s ?p ?o }", "x.nope", "unknown suffix '.nope'"),
+        ("SELECT * { ?s ?p ?o }", "x.nt", "is of statements, not of query results"),
+        ("SELECT * { ?s ?p ?o }", "none/x.tsv", "the directory {}/none does not exist"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", "x.srj", "this command writes statements, not query results"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", "none/x.nt", "the directory {}/none does not exist"),
+        ("DESCRIBE <a:s>", "x.nope", "unknown suffix '.nope'"),
+        ("ASK { ?s ?p ?o }", "x.csv", "cannot hold the answer of an ASK query"),
+        ("SELECT * { ?s ?p", "x.tsv", "this is no SPARQL query"),
+    ],
+)
+def test_command_refuses_an_output_before_it_reads(tmp_path: Path, sparql: str, name: str, told: str) -> None:
+    wrong = tmp_path / "wrong.nt"
+    wrong.write_text("these are no statements\n")
+    code, _, error = run("query", wrong, sparql, "-o", tmp_path / name)
+    assert code
+    assert told.format(tmp_path) in error
+    assert "expected a term" in run("query", wrong, "ASK { ?s ?p ?o }")[2]
 
 
 def test_validate_by_shapes(people: Path, tmp_path: Path) -> None:
