@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
@@ -12,6 +13,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.query import Result
 from rdflib.store import VALID_STORE, Store
 
+from jelly._bytes.names import is_path, is_remote
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import DefaultGraph
@@ -66,7 +68,7 @@ class JellyStore(Store):
             self.open(configuration)
 
     def open(self, configuration: Any, create: bool = False) -> int:
-        """Open files. Nothing is read but the index of a Jelly file.
+        """Open files, which must be there. Nothing is read but the index of a Jelly file.
 
         Parameters
         ----------
@@ -87,6 +89,9 @@ class JellyStore(Store):
                 read = self._file._read
                 self._file._read = lru_cache(_SEGMENTS)(lambda segment: [*read(segment)])
             self._dataset = scan(self._file or configuration)
+        for source in self._dataset._sources.each:
+            if is_path(source) and not is_remote(os.fsdecode(source)):
+                os.stat(source)  # FileNotFoundError now, and not at the first question
         refuse_once(self._dataset)
         return int(VALID_STORE or 0)
 

@@ -160,8 +160,9 @@ def test_open_and_close(tmp_path: Path) -> None:
     assert len(graph) == 3
     assert [str(row.o) for row in graph.query("SELECT ?o { ?s <a:p> ?o FILTER(isIRI(?o)) }")] == ["a:o"]
     graph.close()
-    with pytest.raises(FileNotFoundError):
-        len(Graph(JellyStore(tmp_path / "none.jelly")))
+    for name in ("none.jelly", "none.nt"):
+        with pytest.raises(FileNotFoundError):
+            Graph(store="jelly").open(str(tmp_path / name))
     with pytest.raises(jelly.JellyArgumentError, match="several times"):
         JellyStore(iter([DATA]))
 
