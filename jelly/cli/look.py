@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -321,6 +322,8 @@ def describe(
     form = form or (None if writing else known_form)
     target = None if form else output_of(output, writing, text="ttl")[0].name
     refuse_late(output)
+    if target is not None:  # a format that needs more, or cannot hold the IRI, is told before all is read
+        jelly.describe(b"", format="nt", iri=given["iri"]).write(BytesIO(), format=target)
     with progress_bar("Describing", quiet) as progress:
         known = {name: value for name, value in given.items() if value is not None} | {"progress": progress}
         found = jelly.describe(files[0] if len(files) == 1 else [*files], **known, **reading)
