@@ -228,7 +228,7 @@ def _query_text(sparql: str) -> str:
 @option("-o, --output FILE", "Write to FILE instead of standard output.", "-")
 @writes()
 @option("--explain", "Print which way is taken and why, and read nothing.")
-@option("--memory SIZE", "Memory of the work, see jelly.query.", 1 << 30, SIZE)
+@option("--memory SIZE", "Memory for terms, values and joins, about (default 1G).", 1 << 30, SIZE)
 @reads("blank_nodes", "skolem_base", "star", "threads")
 @forms("json")
 @option("-q, --quiet", "No line at the end.")
