@@ -218,7 +218,7 @@ def _query_text(sparql: str) -> str:
     if not sparql.endswith((".rq", ".sparql")):
         return sparql
     try:
-        with open(sparql, encoding="utf-8") as file:
+        with open(sparql, encoding="utf-8-sig") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{sparql}: {getattr(error, 'strerror', None) or error}") from None

@@ -724,7 +724,7 @@ def test_command(people: Path, tmp_path: Path) -> None:
         0, '?s\t?n\n<a:ann>\t"Ann"\n<a:bob>\t"Bob"\n_:x\t"X"@en\n', ""
     )  # fmt: skip
     question = tmp_path / "names.rq"
-    question.write_text(NAMES)
+    question.write_text(f"\ufeff{NAMES}\r\n", newline="", encoding="utf-8")
     out = tmp_path / "names.jellys"
     assert run("query", people, question, "-o", out) == (0, "", f"{out}: 3 rows\n")
     assert len(list(jelly.results.read_results(out))) == 3
