@@ -63,6 +63,7 @@ class JellyStore(Store):
         self._dataset: Dataset | None = None
         self._file: Any = None
         self._names: dict[str, URIRef] = {}
+        self._lengths: dict[Any, int] = {}  # which pySHACL asks for each message
         self._blank: set[BNode] = set()  # graphs that blank nodes name; a Graph without a name has another one
         if configuration is not None:
             self.open(configuration)
@@ -100,6 +101,7 @@ class JellyStore(Store):
         if self._file is not None:
             self._file.close()
         self._file = self._dataset = None
+        self._lengths.clear()
 
     @property
     def _opened(self) -> Dataset:
@@ -152,9 +154,14 @@ class JellyStore(Store):
             yield triple, iter(each)
 
     def __len__(self, context: Any = None) -> int:
-        if context is None:
-            return sum(1 for _ in self.triples((None, None, None)))
-        return self._found(context=context).count()
+        key = context is None, self._graph_of(context)
+        if key not in self._lengths:
+            each = self.triples((None, None, None))
+            n = sum(1 for _ in each) if context is None else self._found(context=context).count()
+            if self._file is None:
+                return n
+            self._lengths[key] = n  # an open file does not change
+        return self._lengths[key]
 
     def contexts(self, triple: Any = None) -> Generator[Graph, None, None]:
         """Iterate over the graphs, or over those that have a triple."""
