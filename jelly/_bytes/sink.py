@@ -39,6 +39,18 @@ Entered = TypeVar("Entered")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+def target_of(path: str) -> str:
+    """The file that is written for a path: a link stays a link, and its target is replaced. FileNotFoundError if its
+    directory does not exist."""
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if not os.path.exists(folder):
+        named = os.path.dirname(path)  # it differs for a link
+        missing = folder if os.path.exists(named or ".") else named
+        raise FileNotFoundError(errno.ENOENT, f"the directory {missing} does not exist", path)
+    return target
+
+
 class _Whole(Closing):
     """Base of classes whose ``with`` block ends with `close`, or after an error with `abort`."""
 
@@ -175,14 +187,7 @@ class Sink(_Whole):
         if not stat.S_ISREG(mode):
             # A device or a pipe: there is nothing to rename.
             return open(path, "wb")
-        # A link stays a link: its target is replaced.
-        target = os.path.realpath(path)
-        folder = os.path.dirname(target)
-        if not os.path.exists(folder):
-            named = os.path.dirname(path)  # it differs for a link
-            missing = folder if os.path.exists(named or ".") else named
-            raise FileNotFoundError(errno.ENOENT, f"the directory {missing} does not exist")
-        self._part = PartFile(target)
+        self._part = PartFile(target_of(path))
         return os.fdopen(self._part.handle, "wb")
 
     def named(self) -> Named:

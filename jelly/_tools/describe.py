@@ -271,6 +271,8 @@ def describe(
     max_partitions = settings.pop("max_partitions", default("max_partitions"))
     if memory < 1 or max_partitions < 1 or threads < 1:
         raise JellyArgumentError("memory, max_partitions and threads must be at least 1")
+    if iri is not None and not is_absolute(iri):
+        raise JellyArgumentError(f"iri is {iri!r:.80}: expected one with a scheme, such as http://example.org/data")
     kind = content_of(None, (src, settings.get("format")))
     if kind is not Content.STATEMENTS:
         raise JellyArgumentError(f"only statements have a description, not {kind.value}")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -17,9 +18,9 @@ from jelly._bytes.names import is_url, is_web
 from jelly._dataset.conditions.pattern import Condition, parse_term
 from jelly._formats.registry import TABLE_FORMATS, Content
 from jelly._options.namespaces import KNOWN
-from jelly.cli.common import exits, progress_bar, report_rows, say, show
+from jelly.cli.common import exits, progress_bar, report, report_rows, say, show, wanted_form
 from jelly.cli.options import SIZE, STATEMENTS, Files, Given, command, forms, option, reads, streams, writes
-from jelly.cli.reading import inputs, names, output_of
+from jelly.cli.reading import inputs, names, output_of, refuse_late
 
 _ABBREVIATED = re.compile(r"([^\W\d_][\w.-]*|):(?!//)(.*)", re.S)
 # Schemes that are no prefixes in practice: about them nobody is told anything.
@@ -217,7 +218,7 @@ def _query_text(sparql: str) -> str:
     if not sparql.endswith((".rq", ".sparql")):
         return sparql
     try:
-        with open(sparql, encoding="utf-8") as file:
+        with open(sparql, encoding="utf-8-sig") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{sparql}: {getattr(error, 'strerror', None) or error}") from None
@@ -227,8 +228,8 @@ def _query_text(sparql: str) -> str:
 @option("-o, --output FILE", "Write to FILE instead of standard output.", "-")
 @writes()
 @option("--explain", "Print which way is taken and why, and read nothing.")
-@option("--memory SIZE", "Memory of the work, see jelly.query.", 1 << 30, SIZE)
-@reads("blank_nodes", "skolem_base", "threads")
+@option("--memory SIZE", "Memory for terms, values and joins, about (default 1G).", 1 << 30, SIZE)
+@reads("blank_nodes", "skolem_base", "star", "threads")
 @forms("json")
 @option("-q, --quiet", "No line at the end.")
 def query(
@@ -249,16 +250,32 @@ def query(
     """
     from jelly.results import Results, write_results
 
-    each = names(files, reading)
-    found = jelly.query(each, _query_text(sparql), memory=memory, explain=explain, **reading)
-    if isinstance(found, str):
-        click.echo(found)
-    elif not isinstance(found, Results):
-        _, how = output_of(output, writing, text="nt", named=True)
-        report_rows(output, "statements", found.write(output, **how).statements, quiet)
-    elif found.boolean is not None and output == "-" and "format" not in writing:
-        click.echo(str(found.boolean).lower())
-        click.get_current_context().exit(not found.boolean)
-    else:
+    each, text = names(files, reading), _query_text(sparql)
+    if explain:
+        click.echo(jelly.query(each, text, memory=memory, explain=True, **reading))
+        return
+    # No statements have an answer of the same form: an output that cannot take it is refused before others are read.
+    form = jelly.query(b"", text, format="nt")
+    solves = isinstance(form, Results)
+    how: Given = {}
+    if not solves:
+        how = output_of(output, writing, text="nt", named=True)[1]
+    elif form.boolean is None or output != "-" or "format" in writing:
         target, _ = output_of(output, writing, text="tsv", content=Content.RESULTS, named=True)
-        report_rows(output, "rows", write_results(output, found, format=target.name), quiet)
+        how = {"format": target.name}
+        write_results(BytesIO(), form, **how)
+    refuse_late(output)
+    found = jelly.query(each, text, memory=memory, **reading)
+    if not solves:
+        report_rows(output, "statements", found.write(output, **how).statements, quiet)
+        return
+    rows = write_results(output, found, **how) if how else 0
+    if found.boolean is None:
+        report_rows(output, "rows", rows, quiet)
+        return
+    answer = str(found.boolean).lower()
+    if not how:
+        click.echo(answer)
+        click.get_current_context().exit(not found.boolean)
+    if output != "-" and (wanted_form() or not quiet):
+        report(f"{output}: {answer}", {"file": output, "boolean": found.boolean})

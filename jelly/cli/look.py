@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -19,7 +20,7 @@ from jelly._formats.registry import JELLY, JELLY_PATCH, TABLE_FORMATS, Content
 from jelly.cli import contents
 from jelly.cli.common import in_options, message, progress_bar, say, show, wanted_form
 from jelly.cli.options import COUNT, SIZE, Files, Given, Word, command, forms, option, reads, refuse, streams, writes
-from jelly.cli.reading import check_options, content_of, format_of, inputs, names, output_of, wide_advice
+from jelly.cli.reading import check_options, content_of, format_of, inputs, names, output_of, refuse_late, wide_advice
 from jelly.errors import need
 
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
@@ -321,6 +322,9 @@ def describe(
         raise click.UsageError(f"--{form} does not go with {'--to' if writing else output}")
     form = form or (None if writing else known_form)
     target = None if form else output_of(output, writing, text="ttl")[0].name
+    refuse_late(output)
+    if target is not None:  # a format that needs more, or cannot hold the IRI, is told before all is read
+        jelly.describe(b"", format="nt", iri=given["iri"]).write(BytesIO(), format=target)
     with progress_bar("Describing", quiet) as progress:
         known = {name: value for name, value in given.items() if value is not None} | {"progress": progress}
         found = jelly.describe(files[0] if len(files) == 1 else [*files], **known, **reading)

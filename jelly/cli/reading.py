@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 import jelly
-from jelly._bytes.names import descriptor_of, is_web, split_suffix
+from jelly._bytes.names import descriptor_of, is_url, is_web, split_suffix
+from jelly._bytes.sink import target_of
 from jelly._bytes.source import Source
 from jelly._dataset.sources import expand
 from jelly._formats import registry
@@ -46,7 +47,8 @@ def format_of(
         return registry.find(value, "" if name == "-" else name, tables=content is Content.STATEMENTS, content=content)
     except jelly.JellyError as error:
         if content is Content.STATEMENTS and (other := content_of({"format": value}, name)) is not content:
-            raise click.UsageError(f"{value or name}: this command takes statements, not {other.value}") from None
+            does = "writes" if option == "--to" else "takes"
+            raise click.UsageError(f"{value or name}: this command {does} statements, not {other.value}") from None
         raise click.UsageError(f"{error.reason.partition(';')[0]}; use {option}") from None
 
 
@@ -110,7 +112,10 @@ def opened(file: str, format: str | None) -> Iterator[tuple[Any, Format]]:
 def refuse_json() -> None:
     """Refuse --json where the output itself goes to standard output."""
     if wanted_form():
-        raise click.UsageError("--json goes with an output file: data and a result cannot both be on standard output")
+        raise click.UsageError(
+            "--json goes with an output file: data, whose format is --to, and a result cannot both be "
+            "on standard output"
+        )
 
 
 def check_standard_output(binary: str | None) -> None:
@@ -126,6 +131,12 @@ def refuse_nameless(dst: str, to: str | None, named: bool = False) -> None:
     if plain and (named or (os.path.isfile(dst) and os.path.getsize(dst))):
         there = "" if named else " is there already and"
         raise click.UsageError(f"{dst}{there} has no suffix, which would say its format; use --to")
+
+
+def refuse_late(dst: str) -> None:
+    """Refuse a file in a directory that does not exist: commands that read all before they write tell it first."""
+    if dst != "-" and not is_url(dst):
+        target_of(dst)
 
 
 def output_of(

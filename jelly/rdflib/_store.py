@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
@@ -12,6 +13,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.query import Result
 from rdflib.store import VALID_STORE, Store
 
+from jelly._bytes.names import is_path, is_remote
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import DefaultGraph
@@ -61,12 +63,13 @@ class JellyStore(Store):
         self._dataset: Dataset | None = None
         self._file: Any = None
         self._names: dict[str, URIRef] = {}
+        self._lengths: dict[Any, int] = {}  # which pySHACL asks for each message
         self._blank: set[BNode] = set()  # graphs that blank nodes name; a Graph without a name has another one
         if configuration is not None:
             self.open(configuration)
 
     def open(self, configuration: Any, create: bool = False) -> int:
-        """Open files. Nothing is read but the index of a Jelly file.
+        """Open files, which must be there. Nothing is read but the index of a Jelly file.
 
         Parameters
         ----------
@@ -87,6 +90,9 @@ class JellyStore(Store):
                 read = self._file._read
                 self._file._read = lru_cache(_SEGMENTS)(lambda segment: [*read(segment)])
             self._dataset = scan(self._file or configuration)
+        for source in self._dataset._sources.each:
+            if is_path(source) and not is_remote(os.fsdecode(source)):
+                os.stat(source)  # FileNotFoundError now, and not at the first question
         refuse_once(self._dataset)
         return int(VALID_STORE or 0)
 
@@ -95,6 +101,7 @@ class JellyStore(Store):
         if self._file is not None:
             self._file.close()
         self._file = self._dataset = None
+        self._lengths.clear()
 
     @property
     def _opened(self) -> Dataset:
@@ -147,9 +154,14 @@ class JellyStore(Store):
             yield triple, iter(each)
 
     def __len__(self, context: Any = None) -> int:
-        if context is None:
-            return sum(1 for _ in self.triples((None, None, None)))
-        return self._found(context=context).count()
+        key = context is None, self._graph_of(context)
+        if key not in self._lengths:
+            each = self.triples((None, None, None))
+            n = sum(1 for _ in each) if context is None else self._found(context=context).count()
+            if self._file is None:
+                return n
+            self._lengths[key] = n  # an open file does not change
+        return self._lengths[key]
 
     def contexts(self, triple: Any = None) -> Generator[Graph, None, None]:
         """Iterate over the graphs, or over those that have a triple."""

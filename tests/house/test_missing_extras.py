@@ -110,6 +110,14 @@ def test_the_report_of_shapes_names_its_extra():
     assert (done.returncode, "jelly-rdf[shacl]" in done.stderr) == (1, True)
 
 
+def test_a_description_in_turtle_names_its_extra_before_files_are_read(tmp_path):
+    path = tmp_path / "wrong.nt"
+    path.write_text("these are no statements")
+    code = "import sys; sys.modules['pyoxigraph'] = None; from jelly.cli import main; main()"
+    done = run(code, "describe", str(path))
+    assert (done.returncode, "jelly-rdf[oxigraph]" in done.stderr) == (1, True)
+
+
 def test_tables_of_delta_name_their_extra():
     code = (
         "import sys; sys.modules['deltalake'] = None; import jelly.spark\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -11,10 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
 import rdflib
 from click.testing import CliRunner
 from support.measure import growth
+from support.queries import canonical, of_ours, of_oxigraph
 from support.shared import shared
 
 import jelly
@@ -246,7 +249,9 @@ def test_numbers_keep_their_lexical_forms(number: str, datatype: str) -> None:
         ("SELECT * { ?s ?p ?o }", "DuckDB", "statements: all"),
         ("SELECT * { ?x <a:p>* ?y }", "DuckDB", "statements: all"),
         ("SELECT * { <a:x> <a:p>* ?y }", "DuckDB", "predicate is one of 1: <a:p>"),
-        ("SELECT * { ?s <a:p> ?o FILTER(NOW() > ?o) }", "pyoxigraph", "a name with a backslash"),
+        ("SELECT * { ?s <a:p> ?o FILTER(NOW() > ?o) }", "pyoxigraph", "NOW within an expression\nstatements: pred"),
+        ("SELECT * { ?s <a:p> ?o } ORDER BY struuid ( )", "pyoxigraph", "predicate is one of 1: <a:p>"),
+        ("PREFIX : <a:> SELECT * { ?s :now() . ?s :a.uuid() . ?s ?rand() }", "pyoxigraph", "an empty list"),
         ("SELECT * { ?s <a:p> ?o FILTER(?o = 1 || EXISTS { ?s <a:q> ?x }) }", "pyoxigraph", "EXISTS"),
         ("DESCRIBE <a:x>", "jelly.subset", ""),
         ("DESCRIBE ?x { ?x <a:p> ?y }", "DuckDB", "predicate is one of 1: <a:p>"),
@@ -258,6 +263,26 @@ def test_explain(sparql: str, way: str, told: str) -> None:
     plan = jelly.query(b"not read", sparql, format="nt", explain=True)
     assert plan.startswith(way)
     assert told in plan
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "?s <a:name> ?n BIND(isBlank(BNODE()) && isIRI(UUID()) AS ?x) FILTER(RAND() < 2)",
+        "?s <a:name> ?n OPTIONAL { ?s <a:knows> ?o FILTER(?o != NOW()) }",
+        "?s <a:name> ?n FILTER EXISTS { ?s <a:knows> ?o FILTER(STRLEN(STRUUID()) = 36) }",
+        "?s <a:name> ?n { SELECT ?s (COUNT(*) AS ?c) { ?s <a:knows>* ?t } GROUP BY ?s HAVING(RAND() < 2) }",
+        "VALUES ?s { <a:ann> <a:none> } ?s <a:knows>? ?o FILTER(NOW() = now ( ))",
+        "?s <a:name> ?n MINUS { ?s <a:knows> ?o BIND(RAND() + 2 AS ?r) FILTER(?r > 1) }",
+    ],
+)
+def test_functions_without_arguments_ask_only_what_the_patterns_touch(rest: str) -> None:
+    store = ox.Store()
+    store.extend(ox.parse(DATA, ox.RdfFormat.N_TRIPLES))
+    sparql = f"SELECT * {{ {rest} }}"
+    assert "within an expression" in jelly.query(DATA, sparql, format="nt", explain=True)
+    found, expected = of_ours(jelly.query(DATA, sparql, format="nt")), of_oxigraph(store.query(sparql))
+    assert canonical(found) == canonical(expected)
 
 
 @pytest.mark.parametrize(
@@ -755,7 +780,7 @@ def test_command(people: Path, tmp_path: Path) -> None:
         0, '?s\t?n\n<a:ann>\t"Ann"\n<a:bob>\t"Bob"\n_:x\t"X"@en\n', ""
     )  # fmt: skip
     question = tmp_path / "names.rq"
-    question.write_text(NAMES)
+    question.write_text(f"\ufeff{NAMES}\r\n", newline="", encoding="utf-8")
     out = tmp_path / "names.jellys"
     assert run("query", people, question, "-o", out) == (0, "", f"{out}: 3 rows\n")
     assert len(list(jelly.results.read_results(out))) == 3
@@ -766,7 +791,16 @@ def test_command(people: Path, tmp_path: Path) -> None:
     assert run("query", people, "ASK { ?s <a:hates> ?o }", "--to", "srj")[:2] == (
         0, '{"head":{},"boolean":false}\n'
     )  # fmt: skip
+    answer = tmp_path / "answer.srj"
+    assert run("query", people, "ASK { ?s <a:hates> ?o }", "-o", answer) == (0, "", f"{answer}: false\n")
+    told = run("query", people, "ASK { ?s <a:knows> ?o }", "-o", answer, "--json")[1]
+    assert json.loads(told) == {"file": str(answer), "boolean": True}
     assert run("query", people, NAMES, "--explain")[1].startswith("DuckDB")
+    quoted = tmp_path / "quoted.nt"
+    quoted.write_text("<< <a:x> <a:y> <a:z> >> <a:p> <a:o> .\n")
+    count = "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"
+    assert run("query", quoted, count, "--star", "reifies")[1].split()[1].startswith('"2"')
+    assert "--star reifies" in run("query", quoted, "SELECT * { << ?x ?y ?z >> ?p ?o }")[2]
 
 
 def test_command_refuses(people: Path, tmp_path: Path) -> None:
@@ -777,6 +811,28 @@ def test_command_refuses(people: Path, tmp_path: Path) -> None:
     assert (code, told.startswith("error: this is an update (DELETE), not a query")) == (1, True)
     assert run("query", people, tmp_path / "none.rq")[0] == 2
     assert run("query", people, NAMES, "-o", tmp_path / "x.parquet")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("sparql", "name", "told"),
+    [
+        ("SELECT * { ?s ?p ?o }", "x.nope", "unknown suffix '.nope'"),
+        ("SELECT * { ?s ?p ?o }", "x.nt", "is of statements, not of query results"),
+        ("SELECT * { ?s ?p ?o }", "none/x.tsv", "the directory {}/none does not exist"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", "x.srj", "this command writes statements, not query results"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", "none/x.nt", "the directory {}/none does not exist"),
+        ("DESCRIBE <a:s>", "x.nope", "unknown suffix '.nope'"),
+        ("ASK { ?s ?p ?o }", "x.csv", "cannot hold the answer of an ASK query"),
+        ("SELECT * { ?s ?p", "x.tsv", "this is no SPARQL query"),
+    ],
+)
+def test_command_refuses_an_output_before_it_reads(tmp_path: Path, sparql: str, name: str, told: str) -> None:
+    wrong = tmp_path / "wrong.nt"
+    wrong.write_text("these are no statements\n")
+    code, _, error = run("query", wrong, sparql, "-o", tmp_path / name)
+    assert code
+    assert told.format(tmp_path) in error
+    assert "expected a term" in run("query", wrong, "ASK { ?s ?p ?o }")[2]
 
 
 def test_validate_by_shapes(people: Path, tmp_path: Path) -> None:

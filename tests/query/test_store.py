@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import rdflib
-from rdflib import XSD, Dataset, Graph, Literal, URIRef
+from rdflib import SH, XSD, BNode, Dataset, Graph, Literal, URIRef
 from support.shared import shared
 
 import jelly
@@ -160,10 +160,49 @@ def test_open_and_close(tmp_path: Path) -> None:
     assert len(graph) == 3
     assert [str(row.o) for row in graph.query("SELECT ?o { ?s <a:p> ?o FILTER(isIRI(?o)) }")] == ["a:o"]
     graph.close()
-    with pytest.raises(FileNotFoundError):
-        len(Graph(JellyStore(tmp_path / "none.jelly")))
+    for name in ("none.jelly", "none.nt"):
+        with pytest.raises(FileNotFoundError):
+            Graph(store="jelly").open(str(tmp_path / name))
     with pytest.raises(jelly.JellyArgumentError, match="several times"):
         JellyStore(iter([DATA]))
+
+
+def test_the_length_of_an_open_file_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.jelly"
+    jelly.convert(DATA, path, format="nt", index="terms")
+    store = JellyStore(path)
+    graph, whole = Graph(store), Dataset(store=store)
+    assert (len(graph), len(whole)) == (3, 3)
+    with monkeypatch.context() as once:
+        once.setattr(JellyStore, "_found", None)
+        assert (len(graph), len(Graph(store)), len(whole)) == (3, 3, 3)
+    store.close()
+    with pytest.raises(jelly.JellyArgumentError, match="not open"):
+        len(graph)
+
+
+def test_pyshacl_has_the_report_of_a_graph_in_memory(tmp_path: Path) -> None:
+    pyshacl = pytest.importorskip("pyshacl")
+    data = b"".join(b"<a:n%d> <a:p> <a:n%d> .\n<a:n%d> a <a:C> .\n" % (i, i % 7, i) for i in range(20))
+    path = tmp_path / "x.jelly"
+    jelly.convert(data, path, format="ttl", index="terms")
+    shapes = Graph().parse(format="turtle", data="""
+        @prefix sh: <http://www.w3.org/ns/shacl#> .
+        [] a sh:NodeShape ; sh:targetClass <a:C> ; sh:property
+            [ sh:path <a:p> ; sh:class <a:C> ; sh:disjoint <a:q> ; sh:in (<a:n1> <a:n2>) ],
+            [ sh:path [ sh:inversePath <a:p> ] ; sh:maxCount 2 ] .
+    """)
+    reports = []
+    for graph in (Graph().parse(data=data, format="turtle"), Graph(JellyStore(path))):
+        conforms, report, _ = pyshacl.validate(graph, shacl_graph=shapes)
+        assert not conforms
+        reports.append(sorted(
+            sorted(f"{p} {o}" for p, o in report.predicate_objects(one) if not isinstance(o, BNode))
+            for one in report.objects(None, SH.result)
+        ))  # fmt: skip
+        graph.close()
+    assert reports[0] == reports[1]
+    assert len(reports[0]) > 15
 
 
 def test_namespaces() -> None:

@@ -428,6 +428,10 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "raise --max-partitions" in run("*.nt", "--max-partitions", "1", "-o", "none.ttl", code=1)
     assert not Path("none.ttl").exists()
     run("a.txt", code=2)
+    Path("wrong.nt").write_text("these are no statements\n")
+    assert "the directory none does not exist" in run("wrong.nt", "-o", "none/void.ttl", code=1)
+    assert "iri is 'people'" in run("wrong.nt", "--iri", "people", code=1)
+    assert "cannot hold the IRI <a:b c>" in run("wrong.nt", "--iri", "a:b c", code=1)
     for words in (["--json", "-o", "none.ttl"], ["--html", "-o", "none.json"], ["--json", "--to", "nt"]):
         assert f"{words[0]} does not go with {words[-1] if '-o' in words else '--to'}" in run("a.nt", *words, code=2)
     assert not Path("none.ttl").exists()

@@ -49,6 +49,8 @@ _IS_SERVICE = re.compile(r"(?<![\w?$:@-])service(?:silent)?\b", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
 # template for none.
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d|\bCONSTRUCT[\sx]*\{[\sx]*\}", re.I)
+# Functions without arguments, which are no empty lists.
+_CALLS = re.compile(r"(?<![\w?$:@.%-])(?:NOW|RAND|BNODE|(?:STR)?UUID)\s*\(\s*\)", re.I)
 # It takes up to eight digits after this, and what a backslash before it stands before for an escape.
 _ESCAPES = re.compile(r"\\u[\dA-Fa-f]{8}|\\\\[uU]")
 # Functions that tell how a term is written, and terms in the syntax of N-Triples that pyoxigraph may write otherwise.
@@ -187,7 +189,8 @@ def _parsed(sparql: str) -> Any:
     _refuse_large(text)
     _refuse_service(sparql, text)
     variables, broken = _variables(sparql)
-    algebra = None if _UNSURE.search(text) or _ESCAPES.search(sparql) else _translated(sparql, variables)
+    is_unsure = _UNSURE.search(_CALLS.sub("x", text)) or _ESCAPES.search(sparql)
+    algebra = None if is_unsure else _translated(sparql, variables)
     if broken is not None:
         if algebra is None:
             raise broken
