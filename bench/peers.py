@@ -1,4 +1,4 @@
-"""Files that other libraries and programs read: the works "files" and "sizes" of `report.py`.
+"""Files that other libraries and programs read: the works "files", "columns" and "sizes" of `report.py`.
 
 A job goes once through all statements of a file on disk, in the way that its library offers for that. The jobs in
 ``ELSEWHERE`` work in another process: that of serdi or rapper starts each time, in some milliseconds, that of Jena or
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow
+import pyarrow.ipc
 import pyarrow.parquet
 import pyoxigraph
 import rdflib
@@ -122,6 +123,12 @@ def parquet_columns(data: Data) -> int:
         return sum(len(batch) for batch in file.iter_batches(32768, use_threads=False))
 
 
+def ipc_columns(data: Data) -> int:
+    """Reads the file, which is not compressed; a map of it into memory would read nothing."""
+    with pyarrow.OSFile(str(FILES(data, ".arrow"))) as source, pyarrow.ipc.open_file(source) as file:
+        return sum(len(file.get_batch(i)) for i in range(file.num_record_batches))
+
+
 def with_lightrdf(data: Data) -> int:
     try:
         import lightrdf
@@ -189,6 +196,12 @@ READ: dict[str, Job] = {
     "serdi, text": by_command("serdi", "-i", "SYNTAX", "-o", "SYNTAX"),
     "rapper, text": by_command("rapper", "-q", "-i", "SYNTAX", "-o", "SYNTAX"),
 }
+COLUMNS: dict[str, Job] = {
+    "jelly, Jelly to Arrow": arrow_columns,
+    "jelly, to dictionaries": lambda data: sum(map(len, jelly.read_arrow(FILES(data, ".jelly"), dictionary=True))),
+    "pyarrow, Parquet": parquet_columns,
+    "pyarrow, Arrow IPC": ipc_columns,
+}
 ELSEWHERE = {"Jelly-JVM", "Jena, text", "Jena, RDF Thrift", "HDT, Java", "serdi, text", "rapper, text"}
 
 
@@ -201,7 +214,7 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "zstd": lambda data: zstandard.compress(data, 3),
 }
 KINDS = {"N-Triples or N-Quads": ".nt", "Turtle or TriG": ".ttl", "Jelly": ".jelly", "RDF Thrift": ".rt"}
-KINDS |= {"RDF Protobuf": ".rpb", "Parquet": ".parquet", "HDT": ".hdt"}
+KINDS |= {"RDF Protobuf": ".rpb", "Arrow IPC": ".arrow", "Parquet": ".parquet", "HDT": ".hdt"}
 
 
 def sizes(names: list[str]) -> list[dict[str, Any]]:

@@ -78,6 +78,12 @@ WORKS: dict[str, tuple[str, dict[str, Job], list[str], list[tuple[str, str]]]] =
         list(SOURCES),
         [("jelly, Jelly to terms", "pyoxigraph, text"), ("jelly, Jelly to Arrow", "pyarrow, Parquet to Arrow")],
     ),
+    "columns": (
+        "A file on disk to Arrow columns",
+        peers.COLUMNS,
+        list(SOURCES),
+        [("jelly, Jelly to Arrow", "pyarrow, Parquet"), ("jelly, Jelly to Arrow", "pyarrow, Arrow IPC")],
+    ),
     "loads": (
         "One message of 26 quads to Python terms",
         LOADS,
@@ -223,8 +229,11 @@ def machine() -> dict[str, Any]:
 
 
 def save(path: Path, found: dict[str, Any], works: list[str]) -> None:
-    """Write the figures; those of works that were not measured now stay as they were."""
+    """Write the figures; those of works that were not measured now stay as they were, and so do the versions of peers
+    that are not here."""
     known = json.loads(path.read_text("utf-8")) if path.exists() else {"results": []}
+    packages = known.get("machine", {}).get("packages", {}) | found["machine"]["packages"]
+    found = found | {"machine": found["machine"] | {"packages": packages}}
     kept = [result for result in known["results"] if result["work"] not in works]
     merge(path, found | {"results": kept + found["results"]})
 

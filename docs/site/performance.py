@@ -20,6 +20,7 @@ TITLES = {
     "encode": "Python terms and Batches to Jelly",
     "text": "N-Triples and N-Quads to Jelly and back",
     "files": "A file on disk, all of it",
+    "columns": "A file on disk to Arrow columns",
     "rdflib-read": "Jelly to RDFLib terms",
     "rdflib-write": "RDFLib terms to Jelly",
     "rdflib-parse": "Jelly to RDFLib graphs",
@@ -36,12 +37,31 @@ one: that is more work, and so they can answer queries afterwards. HDT and `mapl
 no graphs. serdi and rapper write the text that they read; their start is in the time. Jena and HDT run in a Java
 process that has warmed up, and may use the other core for its compiler.""",
 }
+# Each peer, the package of its version in the figures, and its call in `bench/work.py`, `peers.py` or `graphs.py`.
+CALLS = (
+    ("pyjelly", "pyjelly", "`parse_jelly_flat(file)`, `flat_stream_to_file(statements, file)`, plug-ins of RDFLib"),
+    ("protobuf", "protobuf", "`parse_length_prefixed(RdfStreamFrame, file)`"),
+    ("Jelly-JVM", "Jelly-JVM", "its reader and writer for Jena, in a JVM that has run the work 60 times"),
+    ("pyoxigraph", "pyoxigraph", "`parse(path=..., format=...)`, or `lenient=True`; `serialize(quads, file, format)`"),
+    ("RDFLib", "rdflib", '`Graph().parse(file, format="nt")`'),
+    ("lightrdf", "lightrdf", "`nt.Parser().parse(path)`"),
+    ("maplib", "maplib", "`Model().read(path, parallel=False)`, then a query that counts"),
+    ("serdi", "serdi", "`serdi -i ntriples -o ntriples FILE`"),
+    ("rapper", "rapper", "`rapper -q -i ntriples -o ntriples FILE`"),
+    ("Jena (`riot`)", "Jena", "`RDFParser.source(path).parse(StreamRDFLib.count())`, as `riot --count` does"),
+    ("HDT", "hdt-java", '`HDTManager.mapHDT(path).search("", "", "")`, all texts'),
+    ("Parquet", "pyarrow", "`ParquetFile(path).iter_batches(32768, use_threads=False)`, zstd"),
+    ("Arrow IPC", "pyarrow", "`ipc.open_file(OSFile(path)).get_batch(i)`, not compressed"),
+)
 # Who of ours does the same as the others, for what it loses.
 OURS = {
     "decode": "jelly loop", "encode": "jelly terms", "loads": "jelly loads", "dumps": "jelly dumps",
-    "files": "jelly, Jelly to Arrow",
+    "files": "jelly, Jelly to Arrow", "columns": "jelly, Jelly to Arrow",
 }  # fmt: skip
-RIVALS = ("Jelly-JVM", "pyoxigraph text", "pyoxigraph text loop", "pyarrow, Parquet to Arrow")
+RIVALS = (
+    "Jelly-JVM", "pyoxigraph text", "pyoxigraph text loop", "pyarrow, Parquet to Arrow", "pyarrow, Parquet",
+    "pyarrow, Arrow IPC",
+)  # fmt: skip
 DATA = "Real data: readings of weather stations, vocabularies, movies, and sensors of a benchmark."
 
 TEXT = f"""\
@@ -50,6 +70,11 @@ TEXT = f"""\
 {DATA} Medians, one core of a small virtual machine that has two.
 
 {{figures}}
+## Who is who
+
+Each reads or writes the same statements in the way that it offers for that, on one core; a JVM may use the other, too.
+
+{{peers}}
 ## Where it loses
 
 - A small message costs more to *write* than to read, because its options and its lookup tables are sent each time.
@@ -380,12 +405,12 @@ def picture() -> str:
     for data in dict.fromkeys(data for data, _ in found):
         parts.append(f'<text x="0" y="{y + 14}" class="b">{escape(data)}</text>')
         for name, title in who.items():
-            width = max(1, round(290 * found[data, name] / most))
+            width = max(1, round(280 * found[data, name] / most))
             ours = ' class="o"' if title == "jelly" else ""
             parts.append(
-                f'<text x="150" y="{y + 14}">{title}</text>'
-                f'<rect x="290" y="{y + 3}" width="{width}" height="14"{ours}/>'
-                f'<text x="{296 + width}" y="{y + 14}">{found[data, name]:.1f}</text>'
+                f'<text x="160" y="{y + 14}">{title}</text>'
+                f'<rect x="300" y="{y + 3}" width="{width}" height="14"{ours}/>'
+                f'<text x="{306 + width}" y="{y + 14}">{found[data, name]:.1f}</text>'
             )
             y += 19
         y += 8
@@ -423,7 +448,10 @@ def page() -> str:
     rounds = f" Medians of {about['rounds']} rounds, {about['clock']}." if "rounds" in about else ""
     versions = ", ".join(f"{name} {number}" for name, number in about.get("packages", {}).items())
     machine = about.get("note") or f"Python {about['python']}, {about['processors']} processors; {versions}.{rounds}"
-    return TEXT.format(figures=figures, machine=machine, losses=losses(known))
+    numbers = about.get("packages", {})
+    peers = "| | version | call |\n| --- | --- | --- |\n"
+    peers += "".join(f"| {name} | {numbers.get(package, '')} | {call} |\n" for name, package, call in CALLS)
+    return TEXT.format(figures=figures, machine=machine, losses=losses(known), peers=peers)
 
 
 if __name__ == "__main__":

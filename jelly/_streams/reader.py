@@ -139,6 +139,11 @@ class Reader(ItemReader[Statement]):
         """
         return self._of_one_kind() if self._mixed else self.batches()
 
+    def _skim(self) -> None:
+        """Check terms of lines and keep none of them, for who only looks for errors."""
+        if type(self._decoder) is TextReader:
+            self._decoder.skim()
+
     def _of_one_kind(self) -> Iterator[Batch]:
         if self._finds_quads():
             self._decoder = self.format.open_reader(**self._settings | {"quads": True})

@@ -190,6 +190,8 @@ def _validate_items(make: Callable[[], Any], check: Check, progress: Progress | 
     reader = None
     try:
         reader = make()
+        if check.compare is None and isinstance(reader, Reader):
+            reader._skim()
         for batch in reader.watched(progress):
             check.graphs(batch)
             check.compare_with(batch)

@@ -104,6 +104,9 @@ def test_the_page_of_speed_has_every_figure() -> None:
         assert one["work"] in performance.TITLES
         assert one["who"] in page
     assert "bench/report.py" in page
+    versions = known["machine"]["packages"]
+    for name, package, call in performance.CALLS:
+        assert f"| {name} | {versions[package]} | {call} |" in page
     others = {"sizes", "growth", "threads", "memory", "search", "search on Spark", "verbs"}
     assert "jelly sort, 226 MiB" in page
     assert known.keys() == {"machine", "results"} | others

@@ -380,3 +380,14 @@ def test_strict_texts() -> None:
     assert jelly.validate(b"<a:s> <a:p> <a:o> .", format="ttl", strict=True) == []
     with pytest.raises(jelly.JellyArgumentError, match="lenient"):
         jelly.validate(text, format="nt", strict=True, lenient=True)
+
+
+def test_texts_are_checked_without_keeping_terms() -> None:
+    """Unless somebody looks at the terms."""
+    text = b"<a:s> <a:p> <a:o> << <a:s> <a:p> <a:o> >> .\n<a:s> <a:p> <a:o> .\n"
+    [problem] = jelly.validate(text, format="nq")
+    assert "statement 0: a quoted triple as graph" in str(problem)
+    text = b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> 'o' .\n<a:s> <a:p> <a:other> .\n"
+    assert [problem.line for problem in jelly.validate(text, format="nt")] == [2]
+    for other, found in ((text[:20] + text[-24:], 1), (text[:20], 2)):
+        assert len(jelly.validate(text, format="nt", against=other, against_format="nt")) == found

@@ -50,6 +50,7 @@ ctypedef struct NTriplesReader:
     bint patch  # RDF Patch: <_:label>, numbers and booleans as in Turtle
     bint open_text  # the fault: a string in three quotes continues after `end`
     int transaction  # CLOSED or OPEN
+    bint skims  # terms are checked and not kept: all but quoted triples are the first one of the Batch
     int64_t max_rows
     int64_t max_text
     int64_t max_line

@@ -212,6 +212,9 @@ cdef inline int take_iri(NTriplesReader* t, Writer* scratch, const uint8_t** tex
 
 
 cdef int intern(NTriplesReader* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil:
+    if t.skims and t.batch.n_terms > 0:
+        term[0] = 0
+        return OK
     term[0] = intern_term(&t.index, t.batch, kind, aux, text, n)
     if term[0] < 0:
         return fail(&t.fault, term[0], t.at, t.batch.text_limit)
@@ -510,7 +513,8 @@ cdef int take_statement(NTriplesReader* t, int32_t* ids) noexcept nogil:
         if status < 0:
             return status
         if slot == PREDICATE:
-            t.guess = ids[PREDICATE] % GUESSES
+            # Without ids predicates are told apart by their lengths, well enough to guess.
+            t.guess = (<int>t.last[PREDICATE][t.guess].n if t.skims else ids[PREDICATE]) % GUESSES
         skip_space(t)
     if t.at < t.end and (t.at[0] == 0x3C or t.at[0] == 0x22 or t.at[0] == 0x5F or (t.at[0] == 0x27 and t.patch)):
         if not t.quads:

@@ -146,6 +146,11 @@ cdef class TextReader(PushReader):
         finally:
             give_back(&self.claimed)
 
+    def skim(self) -> None:
+        """Check terms and keep none of them: in a Batch all but quoted triples become the first one."""
+        held = hold(&self.claimed, self)
+        self.t.skims = True
+
     cdef int64_t count_messages(self) noexcept:
         return self.frames_out + (0 if self.batch is None else self.batch.a.n_frames)
 

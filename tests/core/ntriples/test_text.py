@@ -448,6 +448,26 @@ def test_skip_keeps_a_thousand():
     assert reader.n_skipped == 2500
 
 
+def test_skimming_keeps_no_terms_and_finds_the_same_errors():
+    text = b'''<a:s> <a:p> "a"@en .\n<a:s> <a:p> <<<a:s> <a:p> <a:o>>> << <a:x> <a:p> "b"^^<a:t> >> .\n'''
+    bad = b'<a:s> <a:p> "\xff" .\n<a:s> "open .\n_:b <a:longer> <a:o> <a:g> .\n'
+    found = []
+    for skim in (False, True):
+        reader = TextReader(quads=True, on_error="skip", batch_rows=2)
+        if skim:
+            reader.skim()
+        batches = [*reader.feed(text + bad), *reader.close()]
+        assert [len(batch) for batch in batches] == [2, 1]
+        for batch in batches:
+            batch.check()
+        assert [str(batch.term(batch.g[1]))[:2] for batch in batches[:1]] == ["<<"]
+        found.append((reader.skipped, reader.skipped_at, reader.n_skipped, [batch.n_terms for batch in batches]))
+    (*kept, terms), (*skimmed, few) = found
+    assert skimmed == kept
+    assert terms == [10, 6]
+    assert few == [3, 1]
+
+
 def test_line_limit():
     long = b'<a:s> <a:p> "%s" .\n' % (b"x" * 100)
     good = b"<a:s> <a:p> <a:o> .\n"
