@@ -6,6 +6,9 @@ from jelly._core.algebra.content cimport HashKey
 from jelly._core.base.batch cimport Batch, BatchData
 from jelly._core.base.claim cimport Claim
 
+cdef enum:
+    BLOCK = 64  # terms that are looked for at once
+
 
 ctypedef struct TermTable:
     BatchData* terms
@@ -21,6 +24,7 @@ ctypedef struct TermTable:
 cdef void drop_slots(TermTable* t) noexcept nogil
 cdef int32_t find_leaf(TermTable* t, const BatchData* b, int32_t term) noexcept nogil
 cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil
+cdef int ids_of_block(TermTable* t, BatchData* b, const int32_t* terms, int n, int32_t* ids) noexcept nogil
 cdef int check_status(int status) except -1
 
 

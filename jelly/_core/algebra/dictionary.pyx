@@ -8,14 +8,16 @@ from jelly._core.algebra.content cimport hash_view, memory_of, read_key, same_vi
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.algebra.select cimport rows_of_terms
 from jelly._core.algebra.sort cimport TextItem, compare_bytes, compare_texts, heap_sort, sort_texts
-from jelly._core.base.batch cimport TermView, add_graphs, add_operations, add_view, len_of, new_batch, text_of, view_term
+from jelly._core.base.batch cimport (
+    NO_TERM, TermView, add_graphs, add_operations, add_view, len_of, new_batch, text_of, view_term,
+)
 from jelly._core.base.batch_concat cimport stand_as
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from jelly._core.base.fault cimport NO_MEMORY, OK
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, LITERALS, N_KINDS, among, row_of_kind,
 )
-from jelly._core.base.memory cimport make_room
+from jelly._core.base.memory cimport make_room, prefetch
 from jelly._core.base.objects cimport hold
 
 import numpy
@@ -25,6 +27,7 @@ from jelly.errors import JellyArgumentError, JellyLimitError
 
 cdef enum:
     FIRST_SLOTS = 64
+    UNKNOWN = -2  # what a term refers to has no id yet, so it has no hash
 
 
 ctypedef struct Order:
@@ -66,35 +69,44 @@ cdef int grow_table(TermTable* t) noexcept nogil:
     return OK
 
 
-cdef int32_t find_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t* hash, uint64_t** slot) noexcept nogil:
-    """The id of a term that refers to `refs` here, NO_TERM if it is not there; its hash, and its slot or a free one."""
-    cdef uint64_t at
+cdef int32_t find_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t hash, uint64_t** slot) noexcept nogil:
+    """The id of a term of a hash that refers to `refs` here, NO_TERM if it is not there; its slot or a free one."""
+    cdef uint64_t at = hash & t.mask
     cdef int32_t id
-    hash[0] = hash_view(v, refs, &t.key)
-    at = hash[0] & t.mask
     while True:
         slot[0] = &t.slots[at]
         id = <int32_t>(<uint32_t>t.slots[at] - 1)  # a free slot is 0
-        if id < 0 or (t.slots[at] >> 32 == hash[0] >> 32 and same_view(v, refs, t.terms, id)):
+        if id < 0 or (t.slots[at] >> 32 == hash >> 32 and same_view(v, refs, t.terms, id)):
             return id
         at = (at + 1) & t.mask
 
 
 cdef int32_t find_leaf(TermTable* t, const BatchData* b, int32_t term) noexcept nogil:
     """The id of a term that refers to no other one, NO_TERM if it is not there."""
-    cdef uint64_t hash
     cdef uint64_t* slot
     cdef TermView v
     view_term(b, term, &v)
-    return find_view(t, &v, NULL, &hash, &slot)
+    return find_view(t, &v, NULL, hash_view(&v, NULL, &t.key), &slot)
+
+
+cdef int32_t id_of_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t hash) noexcept nogil:
+    """The id of a term of a hash that refers to `refs` here. Negative: a code."""
+    cdef uint64_t* slot
+    cdef int32_t found
+    if grow_table(t) < 0:
+        return NO_MEMORY
+    found = find_view(t, v, refs, hash, &slot)
+    if found < 0:
+        found = add_view(t.terms, v, refs)
+        if found >= 0:
+            t.hashes[found] = hash
+            slot[0] = (hash >> 32 << 32) | <uint64_t>(found + 1)
+    return found
 
 
 cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil:
-    """The id of a term, and of each that it refers to; `ids` has those that are known, else -1. Negative: a code."""
-    cdef uint64_t hash
-    cdef uint64_t* slot
+    """The id of a term, and of each that it refers to; `ids` has those that are known, else less than 0. Negative: a code."""
     cdef TermView v
-    cdef int32_t found
     cdef int32_t[3] inner
     cdef int k
     if ids[term] >= 0:
@@ -106,27 +118,68 @@ cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) 
             return inner[k]
     if v.kind == KIND_BNODE:
         v.kind = t.blank
-    if grow_table(t) < 0:
-        return NO_MEMORY
-    found = find_view(t, &v, inner, &hash, &slot)
-    if found < 0:
-        found = add_view(t.terms, &v, inner)
-        if found < 0:
-            return found
-        t.hashes[found] = hash
-        slot[0] = (hash >> 32 << 32) | <uint64_t>(found + 1)
-    ids[term] = found
-    return found
+    ids[term] = id_of_view(t, &v, inner, hash_view(&v, inner, &t.key))
+    return ids[term]
+
+
+cdef int ids_of_block(TermTable* t, BatchData* b, const int32_t* terms, int n, int32_t* ids) noexcept nogil:
+    """The ids of some terms, at most BLOCK, of which none is known: what they may be equal to is fetched into the cache
+    for all of them before it is looked at, as the table is much larger than that."""
+    cdef TermView[BLOCK] views
+    cdef uint64_t[BLOCK] hashes
+    cdef int32_t[BLOCK] refs
+    cdef int32_t[BLOCK] near
+    cdef TermView* v
+    cdef uint64_t at
+    cdef int32_t id
+    cdef int i
+    for i in range(n):
+        v = &views[i]
+        view_term(b, terms[i], v)
+        refs[i] = ids[v.refs[0]] if v.n_refs else 0
+        near[i] = NO_TERM if v.n_refs <= 1 and refs[i] >= 0 else UNKNOWN
+        if near[i] == NO_TERM:
+            if v.kind == KIND_BNODE:
+                v.kind = t.blank
+            hashes[i] = hash_view(v, &refs[i], &t.key)
+            prefetch(&t.slots[hashes[i] & t.mask])
+    for i in range(n):
+        if near[i] == NO_TERM:
+            at = hashes[i] & t.mask
+            while t.slots[at] and t.slots[at] >> 32 != hashes[i] >> 32:
+                at = (at + 1) & t.mask
+            near[i] = <int32_t>(<uint32_t>t.slots[at] - 1)
+            if near[i] >= 0:
+                prefetch(&t.terms.kind[near[i]])
+                prefetch(&t.terms.start[near[i]])
+    for i in range(n):
+        if near[i] >= 0:
+            prefetch(text_of(t.terms, near[i]))
+    for i in range(n):
+        if near[i] == UNKNOWN:
+            id = id_of_term(t, b, terms[i], ids)
+        else:
+            id = ids[terms[i]] = id_of_view(t, &views[i], &refs[i], hashes[i])
+        if id < 0:
+            return id
+    return OK
 
 
 cdef int ids_of_terms(TermTable* t, BatchData* b, int32_t* ids) noexcept nogil:
     """The ids of all terms."""
-    cdef int32_t i, found
+    cdef int32_t[BLOCK] terms
+    cdef int32_t i
+    cdef int status
+    cdef int n = 0
     memset(ids, 0xFF, b.n_terms * sizeof(int32_t))
     for i in range(b.n_terms):
-        found = id_of_term(t, b, i, ids)
-        if found < 0:
-            return found
+        terms[n] = i
+        n += 1
+        if n == BLOCK or i == b.n_terms - 1:
+            status = ids_of_block(t, b, terms, n, ids)
+            if status < 0:
+                return status
+            n = 0
     return OK
 
 

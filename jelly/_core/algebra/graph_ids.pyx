@@ -5,18 +5,24 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from jelly._core.algebra.content cimport memory_of
-from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, check_status, find_id
+from jelly._core.algebra.dictionary cimport BLOCK, TermDictionary, TermTable, check_status, find_id, ids_of_block
 from jelly._core.algebra.rewrite cimport moved_id
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_plain, new_batch
+from jelly._core.algebra.select cimport row_numbers
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, column_of, make_results, need_plain, new_batch, text_of
 from jelly._core.base.claim cimport Claim
 from jelly._core.base.fault cimport NO_MEMORY, OK, whole_number
-from jelly._core.base.kinds cimport LITERALS, among
-from jelly._core.base.memory cimport make_room
+from jelly._core.base.memory cimport make_room, prefetch
 from jelly._core.base.objects cimport hold
 
 import numpy
 
+from jelly._core.base.kinds import kinds_of
 from jelly.errors import JellyArgumentError, JellyOptionsError
+
+cdef enum:
+    AHEAD = 128  # rows whose terms are looked for before they get numbers
+    NEAR = 12  # terms that are fetched before they are copied
+    WAITING = -2  # of a term that is looked for: it has no id yet
 
 _NO_IDS = "rows of a patch have no ids: expected statements"
 
@@ -60,30 +66,57 @@ cdef inline int32_t number_of(TermTable* t, Numbers* numbers, BatchData* b, int3
     return new_number(numbers, id)
 
 
-cdef int64_t number_rows(
-    TermTable* t, Numbers* nodes, Numbers* relations, BatchData* b, bint literals, int32_t* ids,
-    int32_t* s, int32_t* p, int32_t* o, int32_t* g
+cdef int find_terms(
+    TermTable* t, Numbers* numbers, BatchData* b, const int64_t* rows, int64_t n, int width, int32_t* ids
 ) noexcept nogil:
-    """Fill the columns, `g` if the Batch has graphs; the number of rows that are kept, or a negative code."""
-    cdef int64_t row
-    cdef int64_t kept = 0
-    memset(ids, 0xFF, b.n_terms * sizeof(int32_t))
-    for row in range(b.n_rows):
-        if not literals and (among(b.kind[b.s[row]], LITERALS) or among(b.kind[b.o[row]], LITERALS)):
-            continue
-        s[kept] = number_of(t, nodes, b, b.s[row], ids)
-        p[kept] = number_of(t, relations, b, b.p[row], ids)
-        o[kept] = number_of(t, nodes, b, b.o[row], ids)
-        if s[kept] < 0 or p[kept] < 0 or o[kept] < 0:
-            return min(s[kept], p[kept], o[kept])
-        if g != NULL:
-            g[kept] = NO_TERM
-            if b.g[row] >= 0:
-                g[kept] = number_of(t, nodes, b, b.g[row], ids)
-                if g[kept] < 0:
-                    return g[kept]
-        kept += 1
-    return kept
+    """Find the ids of the terms of some rows, and fetch their numbers into the cache. Negative: a code."""
+    cdef int32_t[BLOCK] terms
+    cdef int32_t term
+    cdef int64_t i
+    cdef int slot, status, k
+    cdef int waiting = 0
+    for i in range(n):
+        for slot in range(width):
+            term = column_of(b, slot)[0][rows[i]]
+            if term >= 0 and ids[term] == NO_TERM:
+                ids[term] = WAITING
+                terms[waiting] = term
+                waiting += 1
+        if waiting > BLOCK - 4 or i == n - 1:
+            status = ids_of_block(t, b, terms, waiting, ids)
+            if status < 0:
+                return status
+            for k in range(waiting):
+                if ids[terms[k]] < numbers.n_ids:
+                    prefetch(&numbers.number[ids[terms[k]]])
+            waiting = 0
+    return OK
+
+
+cdef int number_rows(
+    TermTable* t, Numbers* nodes, Numbers* relations, BatchData* b, const int64_t* rows, int64_t n, int32_t* ids,
+    int32_t** columns
+) noexcept nogil:
+    """Fill the columns with the numbers of some rows. Negative: a code."""
+    cdef int64_t i
+    cdef int32_t term, number
+    cdef int slot, status
+    cdef int width = 3 if b.g == NULL else 4
+    memset(ids, 0xFF, b.n_terms * sizeof(int32_t))  # NO_TERM
+    for i in range(n):
+        if i % AHEAD == 0:
+            status = find_terms(t, nodes, b, rows + i, min(<int64_t>AHEAD, n - i), width, ids)
+            if status < 0:
+                return status
+        for slot in range(width):
+            term = column_of(b, slot)[0][rows[i]]
+            number = NO_TERM
+            if term >= 0:
+                number = number_of(t, relations if slot == 1 else nodes, b, term, ids)
+                if number < 0:
+                    return number
+            columns[slot][i] = number
+    return OK
 
 
 cdef int number_objects(TermTable* t, Numbers* numbers, BatchData* b, bint add, int32_t* ids, int32_t* out) noexcept nogil:
@@ -102,6 +135,30 @@ cdef int number_objects(TermTable* t, Numbers* numbers, BatchData* b, bint add, 
                 return id
             out[row] = numbers.number[id] if id < numbers.n_ids else -1
     return 0
+
+
+cdef int fill_cells(
+    const Numbers* numbers, BatchData* terms, const int32_t* number, int64_t n, BatchData* made, int32_t* moved
+) noexcept nogil:
+    """The cells of results: the terms of some numbers, copied once, and fetched into the cache before. Negative: a code."""
+    cdef int64_t i, at
+    cdef int32_t id
+    for i in range(n + 2 * NEAR):
+        if i < n and number[i] >= 0:
+            id = numbers.id[number[i]]
+            prefetch(&moved[id])
+            prefetch(&terms.start[id])
+            prefetch(&terms.kind[id])
+            prefetch(&terms.aux[id])
+        at = i - NEAR
+        if 0 <= at < n and number[at] >= 0:
+            prefetch(text_of(terms, numbers.id[number[at]]))
+        at -= NEAR
+        if at >= 0:
+            made.cells[at] = NO_TERM if number[at] < 0 else moved_id(terms, numbers.id[number[at]], made, moved)
+            if made.cells[at] < NO_TERM:
+                return NO_MEMORY
+    return OK
 
 
 cdef class GraphDictionary:
@@ -162,13 +219,15 @@ cdef class GraphDictionary:
     def __repr__(self):
         return f"<jelly.GraphDictionary: {self.nodes.n} nodes, {self.relations.n} relations>"
 
-    def add(self, Batch batch not None, *, bint literals=True, bint apart=True):
+    def add(self, Batch batch not None, *, rows=None, bint literals=True, bint apart=True):
         """Number the terms of a Batch.
 
         Parameters
         ----------
         batch : Batch
             Statements.
+        rows : array of int or bool, optional
+            Which of them, in any order, or of each whether it is one of these. By default all.
         literals : bool, default True
             Take statements with literals.
         apart : bool, default True
@@ -194,22 +253,27 @@ cdef class GraphDictionary:
         (array([0], dtype=int32), array([1], dtype=int32), array([2], dtype=int32))
         """
         cdef BatchData* b = &batch.a
-        cdef int64_t kept
-        cdef Numbers* relations = &self.relations if apart else &self.nodes
+        cdef int32_t* columns[4]
+        cdef int status
         need_plain(batch, _NO_IDS)
-        columns = [numpy.empty(b.n_rows, numpy.int32) for _ in range(3 if b.g == NULL else 4)]
-        cdef int32_t* s = <int32_t*>memory_of(columns[0])
-        cdef int32_t* p = <int32_t*>memory_of(columns[1])
-        cdef int32_t* o = <int32_t*>memory_of(columns[2])
-        cdef int32_t* g = NULL if b.g == NULL else <int32_t*>memory_of(columns[3])
+        chosen = numpy.arange(b.n_rows, dtype=numpy.int64) if rows is None else row_numbers(rows, b.n_rows)
+        if not literals:
+            is_node = ~numpy.isin(batch.kind, kinds_of("literal"))
+            chosen = chosen[is_node[batch.s[chosen]] & is_node[batch.o[chosen]]]
+        cdef const int64_t* row = <const int64_t*>memory_of(chosen)
+        cdef int64_t n = len(chosen)
+        made = [numpy.empty(n, numpy.int32) for _ in range(3 if b.g == NULL else 4)]
+        for slot, column in enumerate(made):
+            columns[slot] = <int32_t*>memory_of(column)
         known = numpy.empty(b.n_terms, numpy.int32)
         cdef int32_t* ids = <int32_t*>memory_of(known)
         held = hold(&self.claimed, self)
         with nogil:
-            kept = number_rows(&self.terms.table, &self.nodes, relations, b, literals, ids, s, p, o, g)
-        check_status(<int>min(kept, 0))
-        made = tuple(column if kept == b.n_rows else column[:kept].copy() for column in columns)
-        return made if g != NULL else (*made, None)
+            status = number_rows(
+                &self.terms.table, &self.nodes, &self.relations if apart else &self.nodes, b, row, n, ids, columns
+            )
+        check_status(status)
+        return tuple(made) if b.g != NULL else (*made, None)
 
     def numbers(self, Batch batch not None, *, bint relations=False, bint add=False):
         """Look up the objects of a Batch.
@@ -328,8 +392,7 @@ cdef class GraphDictionary:
         cells = numpy.ascontiguousarray(cells, numpy.int32)
         cdef const int32_t* number = <const int32_t*>memory_of(cells)
         cdef int64_t n = len(cells) * len(variables)
-        cdef int64_t i
-        cdef int status = OK
+        cdef int status
         cdef Batch made = new_batch(3, 1, 1, 1, self.terms.terms.a.text_limit)
         make_results(made, variables, len(cells))
         if cells.size != n:
@@ -338,13 +401,7 @@ cdef class GraphDictionary:
         known = numpy.zeros(self.terms.terms.a.n_terms, numpy.int32)
         cdef int32_t* moved = <int32_t*>memory_of(known)
         with nogil:
-            for i in range(n):
-                made.a.cells[i] = NO_TERM if number[i] < 0 else moved_id(
-                    &self.terms.terms.a, self.nodes.id[number[i]], &made.a, moved
-                )
-                if made.a.cells[i] < NO_TERM:
-                    status = NO_MEMORY
-                    break
+            status = fill_cells(&self.nodes, &self.terms.terms.a, number, n, &made.a, moved)
         check_status(status)
         made.a.n_rows = len(cells)
         return made

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from jelly._core.base.batch import Batch
+from jelly._dataset.conditions.pattern import Selection
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.seekable.file import JellyFile
 from jelly._formats.arrow_tables import pa
@@ -241,7 +242,7 @@ class Engine:
     def load(self, some: Dataset, clauses: Sequence[Any]) -> None:
         """Take the statements, each once, and make the relations of the graphs that a query asks."""
         if self._rows < 0:
-            self._take(some.batches())
+            self._take(*some._unselected())
         else:
             self._limit()
         if clauses == self._clauses:
@@ -261,15 +262,17 @@ class Engine:
         self._run(f"CREATE OR REPLACE VIEW named AS FROM quads WHERE g {graphs}")
         self._clauses = clauses
 
-    def _take(self, batches: Iterator[Batch]) -> None:
+    def _take(self, batches: Iterator[Batch], chosen: Selection | None) -> None:
         waiting: list[Any] = []
         rows = held = 0
         source = "statements"
         for batch in batches:
-            columns = self._numbers.dictionary.add(batch, apart=False)
+            wanted = None if chosen is None else chosen.rows(batch)
+            columns = self._numbers.dictionary.add(batch, rows=wanted, apart=False)
+            del batch  # before the next one takes memory
             graphs = np.full(len(columns[0]), -1, np.int32) if columns[3] is None else columns[3]
             waiting.append(pa.RecordBatch.from_arrays([*map(pa.array, (*columns[:3], graphs))], schema=_STATEMENTS))
-            rows += len(batch)
+            rows += len(graphs)
             if rows >= _TOGETHER or self._numbers.dictionary.nbytes > held + self._memory // 16:
                 what = "CREATE TABLE parts AS" if source == "statements" else "INSERT INTO parts"
                 self._put(f"{what} FROM statements", waiting)
