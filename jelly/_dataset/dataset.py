@@ -284,7 +284,7 @@ class Dataset(Tabular):
         return sum(map(len if last is None else last.count, batches))
 
     def _unselected(self, progress: Progress | None = None) -> tuple[Iterator[Batch], Selection | None]:
-        """The Batches, and what chooses of their rows where the last step is that, so that no Batches of these are made."""
+        """The Batches, and what chooses rows of them where the last step does, so that no Batch of these is made."""
         last = self._steps[-1] if self._steps else None
         if isinstance(last, Selection):
             return self._then(*self._steps[:-1])._batches(self._sources, last, progress=progress), last

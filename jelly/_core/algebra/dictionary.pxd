@@ -1,6 +1,6 @@
 """Ids that are equal for equal terms, for code that numbers rows."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from jelly._core.algebra.content cimport HashKey
 from jelly._core.base.batch cimport Batch, BatchData
@@ -14,8 +14,8 @@ ctypedef struct TermTable:
     BatchData* terms
     HashKey key
     int blank  # the kind that blank nodes get here: another one keeps those of another dataset apart
-    # A slot has an id plus 1 in its low half, 0 where it is free, and bits of the hash in its high half.
-    uint64_t* slots
+    # A slot has an id plus 1 in as many low bits as there may be, 0 where it is free, and bits of the hash above.
+    uint32_t* slots
     uint64_t mask
     uint64_t* hashes
     int64_t cap

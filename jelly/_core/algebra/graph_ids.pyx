@@ -1,6 +1,6 @@
 """Statements of many Batches as columns of numbers: one numbering of all nodes, from 0 without gaps."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -8,7 +8,7 @@ from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.dictionary cimport BLOCK, TermDictionary, TermTable, check_status, find_id, ids_of_block
 from jelly._core.algebra.rewrite cimport moved_id
 from jelly._core.algebra.select cimport row_numbers
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, column_of, make_results, need_plain, new_batch, text_of
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_plain, new_batch, text_of
 from jelly._core.base.claim cimport Claim
 from jelly._core.base.fault cimport NO_MEMORY, OK, whole_number
 from jelly._core.base.memory cimport make_room, prefetch
@@ -20,7 +20,8 @@ from jelly._core.base.kinds import kinds_of
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
 cdef enum:
-    AHEAD = 128  # rows whose terms are looked for before they get numbers
+    TOGETHER = 128  # rows whose terms are looked for before they get numbers
+    AHEAD = 16  # rows that are fetched before they are marked
     NEAR = 12  # terms that are fetched before they are copied
     WAITING = -2  # of a term that is looked for: it has no id yet
 
@@ -34,6 +35,12 @@ ctypedef struct Numbers:
     int32_t* id
     int64_t cap
     int32_t n
+
+
+ctypedef struct Marks:
+    # Of each number of a node the kinds of rows that it was the subject of, and above those that it was the object of.
+    uint32_t* of
+    int64_t cap
 
 
 cdef void free_numbers(Numbers* numbers) noexcept nogil:
@@ -66,22 +73,29 @@ cdef inline int32_t number_of(TermTable* t, Numbers* numbers, BatchData* b, int3
     return new_number(numbers, id)
 
 
+cdef inline int wait_for(int32_t term, int32_t* ids, int32_t* terms, int waiting) noexcept nogil:
+    """Note a term that has no id; how many are noted."""
+    terms[waiting] = term
+    if ids[term] != NO_TERM:
+        return waiting
+    ids[term] = WAITING
+    return waiting + 1
+
+
 cdef int find_terms(
-    TermTable* t, Numbers* numbers, BatchData* b, const int64_t* rows, int64_t n, int width, int32_t* ids
+    TermTable* t, Numbers* numbers, BatchData* b, const int64_t* rows, int64_t n, int32_t* ids
 ) noexcept nogil:
     """Find the ids of the terms of some rows, and fetch their numbers into the cache. Negative: a code."""
     cdef int32_t[BLOCK] terms
-    cdef int32_t term
     cdef int64_t i
-    cdef int slot, status, k
+    cdef int status, k
     cdef int waiting = 0
     for i in range(n):
-        for slot in range(width):
-            term = column_of(b, slot)[0][rows[i]]
-            if term >= 0 and ids[term] == NO_TERM:
-                ids[term] = WAITING
-                terms[waiting] = term
-                waiting += 1
+        waiting = wait_for(b.s[rows[i]], ids, terms, waiting)
+        waiting = wait_for(b.p[rows[i]], ids, terms, waiting)
+        waiting = wait_for(b.o[rows[i]], ids, terms, waiting)
+        if b.g != NULL and b.g[rows[i]] >= 0:
+            waiting = wait_for(b.g[rows[i]], ids, terms, waiting)
         if waiting > BLOCK - 4 or i == n - 1:
             status = ids_of_block(t, b, terms, waiting, ids)
             if status < 0:
@@ -95,27 +109,29 @@ cdef int find_terms(
 
 cdef int number_rows(
     TermTable* t, Numbers* nodes, Numbers* relations, BatchData* b, const int64_t* rows, int64_t n, int32_t* ids,
-    int32_t** columns
+    int32_t* s, int32_t* p, int32_t* o, int32_t* g
 ) noexcept nogil:
-    """Fill the columns with the numbers of some rows. Negative: a code."""
-    cdef int64_t i
-    cdef int32_t term, number
-    cdef int slot, status
-    cdef int width = 3 if b.g == NULL else 4
+    """Fill the columns, `g` if the Batch has graphs, with the numbers of some rows. Negative: a code."""
+    cdef int64_t i, row
+    cdef int status
     memset(ids, 0xFF, b.n_terms * sizeof(int32_t))  # NO_TERM
     for i in range(n):
-        if i % AHEAD == 0:
-            status = find_terms(t, nodes, b, rows + i, min(<int64_t>AHEAD, n - i), width, ids)
+        if i % TOGETHER == 0:
+            status = find_terms(t, nodes, b, rows + i, min(<int64_t>TOGETHER, n - i), ids)
             if status < 0:
                 return status
-        for slot in range(width):
-            term = column_of(b, slot)[0][rows[i]]
-            number = NO_TERM
-            if term >= 0:
-                number = number_of(t, relations if slot == 1 else nodes, b, term, ids)
-                if number < 0:
-                    return number
-            columns[slot][i] = number
+        row = rows[i]
+        s[i] = number_of(t, nodes, b, b.s[row], ids)
+        p[i] = number_of(t, relations, b, b.p[row], ids)
+        o[i] = number_of(t, nodes, b, b.o[row], ids)
+        if s[i] < 0 or p[i] < 0 or o[i] < 0:
+            return min(s[i], p[i], o[i])
+        if g != NULL:
+            g[i] = NO_TERM
+            if b.g[row] >= 0:
+                g[i] = number_of(t, nodes, b, b.g[row], ids)
+                if g[i] < 0:
+                    return g[i]
     return OK
 
 
@@ -212,7 +228,7 @@ cdef class GraphDictionary:
         """Bytes of memory in use."""
         cdef TermTable* t = &self.terms.table
         return (
-            self.terms.terms.nbytes + (t.mask + 1 + t.terms.n_terms) * sizeof(uint64_t)
+            self.terms.terms.nbytes + (t.mask + 1) * sizeof(uint32_t) + t.terms.n_terms * sizeof(uint64_t)
             + (self.nodes.n_ids + self.nodes.n + self.relations.n_ids + self.relations.n) * sizeof(int32_t)
         )
 
@@ -253,7 +269,6 @@ cdef class GraphDictionary:
         (array([0], dtype=int32), array([1], dtype=int32), array([2], dtype=int32))
         """
         cdef BatchData* b = &batch.a
-        cdef int32_t* columns[4]
         cdef int status
         need_plain(batch, _NO_IDS)
         chosen = numpy.arange(b.n_rows, dtype=numpy.int64) if rows is None else row_numbers(rows, b.n_rows)
@@ -263,15 +278,16 @@ cdef class GraphDictionary:
         cdef const int64_t* row = <const int64_t*>memory_of(chosen)
         cdef int64_t n = len(chosen)
         made = [numpy.empty(n, numpy.int32) for _ in range(3 if b.g == NULL else 4)]
-        for slot, column in enumerate(made):
-            columns[slot] = <int32_t*>memory_of(column)
+        cdef int32_t* s = <int32_t*>memory_of(made[0])
+        cdef int32_t* p = <int32_t*>memory_of(made[1])
+        cdef int32_t* o = <int32_t*>memory_of(made[2])
+        cdef int32_t* g = NULL if b.g == NULL else <int32_t*>memory_of(made[3])
+        cdef Numbers* relations = &self.relations if apart else &self.nodes
         known = numpy.empty(b.n_terms, numpy.int32)
         cdef int32_t* ids = <int32_t*>memory_of(known)
         held = hold(&self.claimed, self)
         with nogil:
-            status = number_rows(
-                &self.terms.table, &self.nodes, &self.relations if apart else &self.nodes, b, row, n, ids, columns
-            )
+            status = number_rows(&self.terms.table, &self.nodes, relations, b, row, n, ids, s, p, o, g)
         check_status(status)
         return tuple(made) if b.g != NULL else (*made, None)
 
@@ -404,4 +420,76 @@ cdef class GraphDictionary:
             status = fill_cells(&self.nodes, &self.terms.terms.a, number, n, &made.a, moved)
         check_status(status)
         made.a.n_rows = len(cells)
+        return made
+
+
+cdef int mark_rows(
+    Marks* marks, const int32_t* s, const int32_t* p, const int32_t* o, const int32_t* g, int64_t n, uint8_t* out
+) noexcept nogil:
+    """Whether rows of numbers may have been there before; NO_MEMORY without memory."""
+    cdef int64_t i
+    cdef int64_t known = marks.cap
+    cdef int32_t most = 0
+    cdef uint32_t kind
+    cdef bint was
+    for i in range(n):
+        most = max(most, s[i], o[i])
+    if make_room(<void**>&marks.of, &marks.cap, <int64_t>most + 1, sizeof(uint32_t)) < 0:
+        return NO_MEMORY
+    memset(marks.of + known, 0, (marks.cap - known) * sizeof(uint32_t))
+    for i in range(n):
+        if i + AHEAD < n:
+            prefetch(&marks.of[s[i + AHEAD]])
+            prefetch(&marks.of[o[i + AHEAD]])
+        kind = (<uint32_t>p[i] * <uint32_t>0x9E3779B1 ^ <uint32_t>g[i] * <uint32_t>0x85EBCA6B) >> 28
+        was = marks.of[s[i]] >> kind & 1
+        marks.of[s[i]] |= <uint32_t>1 << kind
+        kind += 16
+        out[i] = was and marks.of[o[i]] >> kind & 1
+        marks.of[o[i]] |= <uint32_t>1 << kind
+    return OK
+
+
+cdef class Repeats:
+    """Tells which rows of numbers may be there twice, in 4 bytes for a node: all others are new for sure.
+
+    A row is new where its subject was in none with its predicate and graph before, or its object was not. Of both there
+    are 16 kinds, so that one of these may pass for another.
+
+    >>> import numpy
+    >>> s, p, o, g = numpy.array([[1, 1, 1], [0, 0, 0], [2, 3, 2], [-1, -1, -1]], numpy.int32)
+    >>> Repeats().add(s, p, o, g).tolist()
+    [False, False, True]
+    """
+
+    cdef Marks marks
+    cdef Claim claimed
+
+    def __dealloc__(self):
+        free(self.marks.of)
+
+    def __reduce__(self):
+        raise TypeError("Repeats cannot be pickled")
+
+    @property
+    def nbytes(self):
+        """Bytes of memory in use."""
+        return self.marks.cap * sizeof(uint32_t)
+
+    def add(self, *columns):
+        """Add rows, of which each column has the numbers of s, p, o and g; whether each may have been there before."""
+        cdef const int32_t* at[4]
+        cdef int64_t n = len(columns[0])
+        cdef int status
+        numbers = [numpy.ascontiguousarray(column, numpy.int32) for column in columns]
+        if [len(column) for column in numbers] != 4 * [n] or any(column.min(initial=0) < 0 for column in numbers[:3:2]):
+            raise JellyArgumentError("expected the numbers of s, p, o and g of each row")
+        for place, column in enumerate(numbers):
+            at[place] = <const int32_t*>memory_of(column)
+        made = numpy.empty(n, numpy.bool_)
+        cdef uint8_t* out = <uint8_t*>memory_of(made)
+        held = hold(&self.claimed, self)
+        with nogil:
+            status = mark_rows(&self.marks, at[0], at[1], at[2], at[3], n, out)
+        check_status(status)
         return made
