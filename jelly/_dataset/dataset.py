@@ -280,15 +280,9 @@ class Dataset(Tabular):
         >>> jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").count()
         1
         """
-        batches, last = self._unselected(progress)
-        return sum(map(len if last is None else last.count, batches))
-
-    def _unselected(self, progress: Progress | None = None) -> tuple[Iterator[Batch], Selection | None]:
-        """The Batches, and what chooses rows of them where the last step does, so that no Batch of these is made."""
-        last = self._steps[-1] if self._steps else None
-        if isinstance(last, Selection):
-            return self._then(*self._steps[:-1])._batches(self._sources, last, progress=progress), last
-        return self._batches(self._sources, progress=progress), None
+        if self._steps and isinstance(last := self._steps[-1], Selection):
+            return sum(map(last.count, self._then(*self._steps[:-1])._batches(self._sources, last, progress=progress)))
+        return sum(map(len, self._batches(self._sources, progress=progress)))
 
     @property
     def _condition(self) -> Selection | None:

@@ -52,7 +52,7 @@ cdef inline uint32_t slot_of(const TermTable* t, uint64_t hash, int32_t id) noex
 
 
 cdef int grow_table(TermTable* t, int more) noexcept nogil:
-    """Make room for more terms, at most three of four slots taken."""
+    """`reserve` where there is too little."""
     cdef int32_t n = t.terms.n_terms
     cdef int32_t i
     cdef uint64_t at
@@ -78,6 +78,12 @@ cdef int grow_table(TermTable* t, int more) noexcept nogil:
             at = (at + 1) & t.mask
         grown[at] = slot_of(t, t.hashes[i], i)
     return OK
+
+
+cdef inline int reserve(TermTable* t, int more) noexcept nogil:
+    """Make room for more terms, at most three of four slots taken."""
+    cdef int64_t n = <int64_t>t.terms.n_terms + more
+    return OK if n <= t.cap and <uint64_t>n * 4 <= (t.mask + 1) * 3 else grow_table(t, more)
 
 
 cdef inline uint64_t next_slot(const TermTable* t, uint64_t hash, uint64_t at) noexcept nogil:
@@ -112,7 +118,7 @@ cdef int32_t find_leaf(TermTable* t, const BatchData* b, int32_t term) noexcept 
     return find_view(t, &v, NULL, hash_view(&v, NULL, &t.key), &slot)
 
 
-cdef int32_t id_of_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t hash) noexcept nogil:
+cdef inline int32_t id_of_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t hash) noexcept nogil:
     """The id of a term of a hash that refers to `refs` here, where there is room for it. Negative: a code."""
     cdef uint64_t slot
     cdef int32_t found = find_view(t, v, refs, hash, &slot)
@@ -138,7 +144,7 @@ cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) 
             return inner[k]
     if v.kind == KIND_BNODE:
         v.kind = t.blank
-    if grow_table(t, 1) < 0:
+    if reserve(t, 1) < 0:
         return NO_MEMORY
     ids[term] = id_of_view(t, &v, inner, hash_view(&v, inner, &t.key))
     return ids[term]
@@ -154,7 +160,7 @@ cdef int ids_of_block(TermTable* t, BatchData* b, const int32_t* terms, int n, i
     cdef TermView* v
     cdef int32_t id
     cdef int i
-    if grow_table(t, n) < 0:
+    if reserve(t, n) < 0:
         return NO_MEMORY
     for i in range(n):
         v = &views[i]
@@ -178,7 +184,7 @@ cdef int ids_of_block(TermTable* t, BatchData* b, const int32_t* terms, int n, i
     for i in range(n):
         if near[i] == UNKNOWN:
             id = id_of_term(t, b, terms[i], ids)
-            if grow_table(t, n - i) < 0:  # it may have taken the room of others
+            if reserve(t, n - i) < 0:  # it may have taken the room of others
                 return NO_MEMORY
         elif near[i] >= 0 and same_view(&views[i], &refs[i], t.terms, near[i]):
             id = near[i]

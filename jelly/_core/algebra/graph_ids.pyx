@@ -20,6 +20,7 @@ from jelly._core.base.kinds import kinds_of
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
 cdef enum:
+    SMALL = 1 << 14  # slots: of a smaller table all is in the cache
     TOGETHER = 128  # rows whose terms are looked for before they get numbers
     AHEAD = 16  # rows that are fetched before they are marked
     NEAR = 12  # terms that are fetched before they are copied
@@ -116,7 +117,7 @@ cdef int number_rows(
     cdef int status
     memset(ids, 0xFF, b.n_terms * sizeof(int32_t))  # NO_TERM
     for i in range(n):
-        if i % TOGETHER == 0:
+        if i % TOGETHER == 0 and t.mask >= SMALL:
             status = find_terms(t, nodes, b, rows + i, min(<int64_t>TOGETHER, n - i), ids)
             if status < 0:
                 return status

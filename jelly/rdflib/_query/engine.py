@@ -32,6 +32,7 @@ with need(*QUERIES):
 
 _NUMBER = pa.int32()
 _STATEMENTS = pa.schema([*((name, _NUMBER) for name in "spog"), ("repeats", pa.bool_())])
+_COLUMNS = "(s INTEGER, p INTEGER, o INTEGER, g INTEGER)"
 _TYPES = {_NUMBER: "INTEGER", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR"}
 # Rows of a Batch of results, and of statements that DuckDB gets at a time.
 _ROWS, _TOGETHER = 1 << 16, 1 << 18
@@ -244,7 +245,7 @@ class Engine:
         """Take the statements, each once, and make the relations of the graphs that a query asks."""
         self._limit()
         if self._rows < 0:
-            self._take(*some._unselected())
+            self._take(some)
             self._limit()
         if clauses == self._clauses:
             return
@@ -263,37 +264,44 @@ class Engine:
         self._run(f"CREATE OR REPLACE VIEW named AS FROM quads WHERE g {graphs}")
         self._clauses = clauses
 
-    def _take(self, batches: Iterator[Batch], chosen: Selection | None) -> None:
-        for name in ("quads", "parts"):
-            self._run(f"CREATE TABLE {name} (s INTEGER, p INTEGER, o INTEGER, g INTEGER)")
-        dictionary, repeats = self._numbers.dictionary, Repeats()
+    def _take(self, some: Dataset) -> None:
+        # No Batch is made of the rows that a filter at the end chooses.
+        last = some._steps[-1] if some._steps else None
+        chosen = last if isinstance(last, Selection) else None
+        before = some if chosen is None else some._then(*some._steps[:-1])
+        self._run(f"CREATE TABLE quads {_COLUMNS}")
+        dictionary, repeats, has_repeats = self._numbers.dictionary, Repeats(), False
         waiting: list[Any] = []
         rows = held = 0
-        for batch in batches:
+        for batch in before._batches(some._sources, chosen):
             wanted = None if chosen is None else chosen.rows(batch)
             columns = dictionary.add(batch, rows=wanted, apart=False)
             del batch  # before the next one takes memory
             graphs = np.full(len(columns[0]), -1, np.int32) if columns[3] is None else columns[3]
             numbers = *columns[:3], graphs
-            made = map(pa.array, (*numbers, repeats.add(*numbers)))
-            waiting.append(pa.RecordBatch.from_arrays([*made], schema=_STATEMENTS))
+            again = repeats.add(*numbers)
+            has_repeats |= bool(again.any())
+            waiting.append(pa.RecordBatch.from_arrays([*map(pa.array, (*numbers, again))], schema=_STATEMENTS))
             rows += len(graphs)
             if rows >= _TOGETHER or dictionary.nbytes > held + self._memory // 16:
-                self._put(waiting, repeats.nbytes)
+                self._put(waiting, repeats.nbytes, has_repeats)
                 waiting, rows, held = [], 0, dictionary.nbytes
-        self._put(waiting, repeats.nbytes)
-        same = " AND ".join(f"quads.{name} = parts.{name}" for name in "spog")
-        self._run(f"INSERT INTO quads SELECT DISTINCT * FROM parts WHERE NOT EXISTS (FROM quads WHERE {same})")
-        self._run("DROP TABLE parts")
+        self._put(waiting, repeats.nbytes, has_repeats)
+        if has_repeats:
+            same = " AND ".join(f"quads.{name} = parts.{name}" for name in "spog")
+            self._run(f"INSERT INTO quads SELECT DISTINCT * FROM parts WHERE NOT EXISTS (FROM quads WHERE {same})")
+            self._run("DROP TABLE parts")
         self._rows = self._run("SELECT count(*) FROM quads").fetchone()[0]
 
-    def _put(self, waiting: list[Any], held: int) -> None:
+    def _put(self, waiting: list[Any], held: int, has_repeats: bool) -> None:
         """Give DuckDB some statements, and those apart that may have been there before."""
         self._limit(held)
         self._connection.register("statements", pa.Table.from_batches(waiting, _STATEMENTS))
         try:
-            for name, repeats in (("quads", "NOT repeats"), ("parts", "repeats")):
-                self._run(f"INSERT INTO {name} SELECT s, p, o, g FROM statements WHERE {repeats}")
+            self._run("INSERT INTO quads SELECT s, p, o, g FROM statements WHERE NOT repeats")
+            if has_repeats:
+                self._run(f"CREATE TABLE IF NOT EXISTS parts {_COLUMNS}")
+                self._run("INSERT INTO parts SELECT s, p, o, g FROM statements WHERE repeats")
         finally:
             self._connection.unregister("statements")
 
