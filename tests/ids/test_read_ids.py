@@ -11,6 +11,9 @@ from support.shared import shared
 
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly._core.algebra.graph_ids import Repeats
+from jelly._core.algebra.select import select
+from jelly._core.terms.batch_builder import BatchBuilder
 
 A, B, C, P, Q = (IRI(f"a:{name}") for name in "abcpq")
 
@@ -144,6 +147,67 @@ def test_kinds_of_arrays():
     assert (len(empty), empty.n_nodes, empty.edge_index.shape, empty.terms()) == (0, 0, (2, 0), [])
 
 
+def test_rows_that_are_chosen():
+    data = jelly.dumps([Triple(IRI(f"a:{i % 7}"), P, Literal(f"{i % 5}")) for i in range(300)])
+    [batch] = jelly.scan(data).batches()
+    rows = np.arange(299, -1, -3)
+    for chosen, numbers in ((rows, rows), (np.isin(np.arange(300), rows), np.sort(rows)), ([], [])):
+        dictionary, of_copy = jelly.GraphDictionary(), jelly.GraphDictionary()
+        found = [each.tolist() for each in dictionary.add(batch, rows=chosen)[:3]]
+        assert found == [each.tolist() for each in of_copy.add(select(batch, numbers))[:3]]
+        assert (len(found[0]), dictionary.n_nodes) == (len(numbers), of_copy.n_nodes)
+        assert all(len(each) == 0 for each in jelly.GraphDictionary().add(batch, rows=chosen, literals=False)[:3])
+    for wrong in ([300], [-1], [True]):
+        with pytest.raises(IndexError):
+            jelly.GraphDictionary().add(batch, rows=wrong)
+
+
+@pytest.mark.parametrize("kind", ["short", "lang", "typed", "quoted"])
+def test_terms_that_are_found_together_are_those_found_alone(kind):
+    draw = random.Random(kind)
+
+    def term() -> Any:
+        text = f"{draw.randrange(400)}"
+        if kind == "lang":
+            return Literal(text, language=draw.choice(("en", "de", f"x-{text}")))
+        if kind == "typed":
+            return Literal(text, datatype=draw.choice((P, A, IRI(f"a:{text}"))))
+        return QuotedTriple(A, P, Literal(text)) if kind == "quoted" else draw.choice((IRI, BlankNode))(text)
+
+    rows = [(IRI(f"a:{draw.randrange(400)}"), draw.choice((P, A)), term()) for _ in range(3000)]
+    known: dict[Any, int] = {}
+    numbers = [[known.setdefault(each, len(known)) for each in row] for row in rows]
+    dictionary = jelly.GraphDictionary()
+    found: list[Any] = []
+    for at in range(0, len(rows), 700):
+        builder = BatchBuilder(3)
+        for row in rows[at : at + 700]:
+            builder.add(row)
+        found += zip(*(each.tolist() for each in dictionary.add(builder.batch, apart=False)[:3]), strict=True)
+    assert found == [*map(tuple, numbers)]
+
+
+def test_rows_that_may_be_there_twice():
+    draw = random.Random(5)
+    for nodes, predicates, graphs in ((4, 1, 1), (60, 40, 1), (3000, 5, 3)):
+        repeats, before, n = Repeats(), set(), 0
+        for size in (0, 1, 700, 1500):
+            rows = [
+                (draw.randrange(nodes), draw.randrange(predicates), draw.randrange(nodes), draw.randrange(graphs) - 1)
+                for _ in range(size)
+            ]
+            columns = np.array(rows, np.int32).reshape(-1, 4).T
+            for row, may_be in zip(rows, repeats.add(*columns).tolist(), strict=True):
+                assert may_be or row not in before
+                before.add(row)
+                n += may_be
+        assert n < 2200
+        assert repeats.nbytes >= 4 * max(max(row[0], row[2]) for row in before)
+    for wrong in ([[1], [1], [1], []], [[-1], [0], [0], [0]], [[0]] * 3):
+        with pytest.raises(jelly.JellyArgumentError):
+            Repeats().add(*(np.array(column, np.int32) for column in wrong))
+
+
 def test_errors_name_the_source(tmp_path):
     good, bad = tmp_path / "good.nt", tmp_path / "bad.nt"
     good.write_bytes(b"<a:s> <a:p> <a:o> .\n")
@@ -154,12 +218,9 @@ def test_errors_name_the_source(tmp_path):
 
 
 def test_patches_and_results_are_no_statements():
-    from jelly._core.algebra.graph_ids import GraphDictionary
-    from jelly._core.algebra.select import select
-
     [batch] = jelly.scan(jelly.dumps([Triple(A, P, B)])).batches()
     with pytest.raises(jelly.JellyOptionsError, match="patch"):
-        GraphDictionary().add(select(batch, [0], op=2))
+        jelly.GraphDictionary().add(select(batch, [0], op=2))
 
 
 def test_nodes_as_arrow():

@@ -17,7 +17,7 @@ from jelly import IRI, JellyError, Literal, Triple
 from jelly._core.algebra.changes import NetChanges, Transactions
 from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.dictionary import TermDictionary
-from jelly._core.algebra.graph_ids import GraphDictionary
+from jelly._core.algebra.graph_ids import GraphDictionary, Repeats
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.arrow.importer import ArrowImporter
@@ -107,6 +107,12 @@ def dictionary() -> Callable[[], Any]:
 def numbering() -> Callable[[], Any]:
     numbers = GraphDictionary()
     return lambda: (numbers.add(BATCH), numbers.numbers(BATCH), numbers.batch(), numbers.n_nodes)
+
+
+def repeating() -> Callable[[], Any]:
+    repeats = Repeats()
+    columns = [np.arange(5000, dtype=np.int32)] * 4
+    return lambda: (repeats.add(*columns), repeats.nbytes)
 
 
 def net() -> Callable[[], Any]:
@@ -263,6 +269,7 @@ OBJECTS: dict[str, Callable[[], Callable[[], Any]]] = {
     "TextResultWriter": text_writing,
     "TermDictionary": dictionary,
     "GraphDictionary": numbering,
+    "Repeats": repeating,
     "RowIndex": index,
     "NetChanges": net,
     "Transactions": lambda: (lambda rows: lambda: (rows.take(PATCH), rows.close()))(Transactions()),

@@ -8,14 +8,16 @@ from jelly._core.algebra.content cimport hash_view, memory_of, read_key, same_vi
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.algebra.select cimport rows_of_terms
 from jelly._core.algebra.sort cimport TextItem, compare_bytes, compare_texts, heap_sort, sort_texts
-from jelly._core.base.batch cimport TermView, add_graphs, add_operations, add_view, len_of, new_batch, text_of, view_term
+from jelly._core.base.batch cimport (
+    NO_TERM, TermView, add_graphs, add_operations, add_view, len_of, new_batch, text_of, view_term,
+)
 from jelly._core.base.batch_concat cimport stand_as
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from jelly._core.base.fault cimport NO_MEMORY, OK
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, LITERALS, N_KINDS, among, row_of_kind,
 )
-from jelly._core.base.memory cimport make_room
+from jelly._core.base.memory cimport make_room, prefetch
 from jelly._core.base.objects cimport hold
 
 import numpy
@@ -25,6 +27,8 @@ from jelly.errors import JellyArgumentError, JellyLimitError
 
 cdef enum:
     FIRST_SLOTS = 64
+    AHEAD = 12  # terms whose slots are fetched into the cache before they are filled anew
+    UNKNOWN = -2  # what a term refers to has no id yet, so it has no hash
 
 
 ctypedef struct Order:
@@ -38,63 +42,97 @@ cdef void drop_slots(TermTable* t) noexcept nogil:
     """Free the memory of what finds terms, after which none can be found or added."""
     free(t.slots)
     free(t.hashes)
-    t.slots = t.hashes = NULL
+    t.slots = NULL
+    t.hashes = NULL
 
 
-cdef int grow_table(TermTable* t) noexcept nogil:
-    """Make room for one more term, at most three of four slots taken."""
+cdef inline uint32_t slot_of(const TermTable* t, uint64_t hash, int32_t id) noexcept nogil:
+    """The content of the slot of a term; with NO_TERM that of its hash alone."""
+    return (<uint32_t>(hash >> 32) & ~<uint32_t>t.mask) | <uint32_t>(id + 1)
+
+
+cdef int grow_table(TermTable* t, int more) noexcept nogil:
+    """`reserve` where there is too little."""
     cdef int32_t n = t.terms.n_terms
     cdef int32_t i
     cdef uint64_t at
     cdef uint64_t n_slots = t.mask + 1
-    cdef uint64_t* grown
-    if make_room(<void**>&t.hashes, &t.cap, n + 1, sizeof(uint64_t)) < 0:
+    cdef uint32_t* grown
+    if make_room(<void**>&t.hashes, &t.cap, <int64_t>n + more, sizeof(uint64_t)) < 0:
         return NO_MEMORY
-    if <uint64_t>(n + 1) * 4 <= n_slots * 3:
+    while <uint64_t>(<int64_t>n + more) * 4 > n_slots * 3:
+        n_slots *= 2
+    if n_slots == t.mask + 1:
         return OK
-    grown = <uint64_t*>calloc(2 * n_slots, sizeof(uint64_t))
+    grown = <uint32_t*>calloc(n_slots, sizeof(uint32_t))
     if grown == NULL:
         return NO_MEMORY
     free(t.slots)
     t.slots = grown
-    t.mask = 2 * n_slots - 1
+    t.mask = n_slots - 1
     for i in range(n):
+        if i + AHEAD < n:
+            prefetch(&grown[t.hashes[i + AHEAD] & t.mask])
         at = t.hashes[i] & t.mask
         while grown[at]:
             at = (at + 1) & t.mask
-        grown[at] = (t.hashes[i] >> 32 << 32) | <uint64_t>(i + 1)
+        grown[at] = slot_of(t, t.hashes[i], i)
     return OK
 
 
-cdef int32_t find_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t* hash, uint64_t** slot) noexcept nogil:
-    """The id of a term that refers to `refs` here, NO_TERM if it is not there; its hash, and its slot or a free one."""
-    cdef uint64_t at
-    cdef int32_t id
-    hash[0] = hash_view(v, refs, &t.key)
-    at = hash[0] & t.mask
-    while True:
-        slot[0] = &t.slots[at]
-        id = <int32_t>(<uint32_t>t.slots[at] - 1)  # a free slot is 0
-        if id < 0 or (t.slots[at] >> 32 == hash[0] >> 32 and same_view(v, refs, t.terms, id)):
-            return id
+cdef inline int reserve(TermTable* t, int more) noexcept nogil:
+    """Make room for more terms, at most three of four slots taken."""
+    cdef int64_t n = <int64_t>t.terms.n_terms + more
+    return OK if n <= t.cap and <uint64_t>n * 4 <= (t.mask + 1) * 3 else grow_table(t, more)
+
+
+cdef inline uint64_t next_slot(const TermTable* t, uint64_t hash, uint64_t at) noexcept nogil:
+    """The first slot, from one on, that is free or may have a term of a hash."""
+    cdef uint32_t bits = slot_of(t, hash, NO_TERM)
+    while t.slots[at] and t.slots[at] & ~<uint32_t>t.mask != bits:
         at = (at + 1) & t.mask
+    return at
+
+
+cdef inline int32_t id_in(const TermTable* t, uint64_t at) noexcept nogil:
+    """The id in a slot, NO_TERM where it is free."""
+    return <int32_t>(t.slots[at] & <uint32_t>t.mask) - 1
+
+
+cdef int32_t find_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t hash, uint64_t* slot) noexcept nogil:
+    """The id of a term of a hash that refers to `refs` here, NO_TERM if it is not there; its slot or a free one."""
+    cdef int32_t id
+    slot[0] = next_slot(t, hash, hash & t.mask)
+    while True:
+        id = id_in(t, slot[0])
+        if id < 0 or same_view(v, refs, t.terms, id):
+            return id
+        slot[0] = next_slot(t, hash, (slot[0] + 1) & t.mask)
 
 
 cdef int32_t find_leaf(TermTable* t, const BatchData* b, int32_t term) noexcept nogil:
     """The id of a term that refers to no other one, NO_TERM if it is not there."""
-    cdef uint64_t hash
-    cdef uint64_t* slot
+    cdef uint64_t slot
     cdef TermView v
     view_term(b, term, &v)
-    return find_view(t, &v, NULL, &hash, &slot)
+    return find_view(t, &v, NULL, hash_view(&v, NULL, &t.key), &slot)
+
+
+cdef inline int32_t id_of_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t hash) noexcept nogil:
+    """The id of a term of a hash that refers to `refs` here, where there is room for it. Negative: a code."""
+    cdef uint64_t slot
+    cdef int32_t found = find_view(t, v, refs, hash, &slot)
+    if found < 0:
+        found = add_view(t.terms, v, refs)
+        if found >= 0:
+            t.hashes[found] = hash
+            t.slots[slot] = slot_of(t, hash, found)
+    return found
 
 
 cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil:
-    """The id of a term, and of each that it refers to; `ids` has those that are known, else -1. Negative: a code."""
-    cdef uint64_t hash
-    cdef uint64_t* slot
+    """The id of a term, and of each that it refers to; `ids` has those that are known, else less than 0. Negative: a code."""
     cdef TermView v
-    cdef int32_t found
     cdef int32_t[3] inner
     cdef int k
     if ids[term] >= 0:
@@ -106,27 +144,73 @@ cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) 
             return inner[k]
     if v.kind == KIND_BNODE:
         v.kind = t.blank
-    if grow_table(t) < 0:
+    if reserve(t, 1) < 0:
         return NO_MEMORY
-    found = find_view(t, &v, inner, &hash, &slot)
-    if found < 0:
-        found = add_view(t.terms, &v, inner)
-        if found < 0:
-            return found
-        t.hashes[found] = hash
-        slot[0] = (hash >> 32 << 32) | <uint64_t>(found + 1)
-    ids[term] = found
-    return found
+    ids[term] = id_of_view(t, &v, inner, hash_view(&v, inner, &t.key))
+    return ids[term]
+
+
+cdef int ids_of_block(TermTable* t, BatchData* b, const int32_t* terms, int n, int32_t* ids) noexcept nogil:
+    """The ids of some terms, at most BLOCK, of which none is known: what they may be equal to is fetched into the cache
+    for all of them before it is looked at, as the table is much larger than that."""
+    cdef TermView[BLOCK] views
+    cdef uint64_t[BLOCK] hashes
+    cdef int32_t[BLOCK] refs
+    cdef int32_t[BLOCK] near
+    cdef TermView* v
+    cdef int32_t id
+    cdef int i
+    if reserve(t, n) < 0:
+        return NO_MEMORY
+    for i in range(n):
+        v = &views[i]
+        view_term(b, terms[i], v)
+        refs[i] = ids[v.refs[0]] if v.n_refs else 0
+        near[i] = NO_TERM if v.n_refs <= 1 and refs[i] >= 0 else UNKNOWN
+        if near[i] == NO_TERM:
+            if v.kind == KIND_BNODE:
+                v.kind = t.blank
+            hashes[i] = hash_view(v, &refs[i], &t.key)
+            prefetch(&t.slots[hashes[i] & t.mask])
+    for i in range(n):
+        if near[i] == NO_TERM:
+            near[i] = id_in(t, next_slot(t, hashes[i], hashes[i] & t.mask))
+            if near[i] >= 0:
+                prefetch(&t.terms.kind[near[i]])
+                prefetch(&t.terms.start[near[i]])
+    for i in range(n):
+        if near[i] >= 0:
+            prefetch(text_of(t.terms, near[i]))
+    for i in range(n):
+        if near[i] == UNKNOWN:
+            id = id_of_term(t, b, terms[i], ids)
+            if reserve(t, n - i) < 0:  # it may have taken the room of others
+                return NO_MEMORY
+        elif near[i] >= 0 and same_view(&views[i], &refs[i], t.terms, near[i]):
+            id = near[i]
+        else:
+            id = id_of_view(t, &views[i], &refs[i], hashes[i])
+        ids[terms[i]] = id
+        if id < 0:
+            return id
+    return OK
 
 
 cdef int ids_of_terms(TermTable* t, BatchData* b, int32_t* ids) noexcept nogil:
     """The ids of all terms."""
-    cdef int32_t i, found
+    cdef int32_t[BLOCK] terms
+    cdef int32_t i
+    cdef int status
+    cdef int n = 0
     memset(ids, 0xFF, b.n_terms * sizeof(int32_t))
     for i in range(b.n_terms):
-        found = id_of_term(t, b, i, ids)
-        if found < 0:
-            return found
+        terms[n] = i
+        n += 1
+        if n == BLOCK or i == b.n_terms - 1:
+            status = ids_of_block(t, b, terms, n, ids)
+            if status < 0:
+                return status
+            n = 0
     return OK
 
 
@@ -152,7 +236,7 @@ cdef class TermDictionary:
         read_key(urandom(16), &self.table.key)
         self.table.mask = FIRST_SLOTS - 1
         self.table.cap = FIRST_SLOTS
-        self.table.slots = <uint64_t*>calloc(FIRST_SLOTS, sizeof(uint64_t))
+        self.table.slots = <uint32_t*>calloc(FIRST_SLOTS, sizeof(uint32_t))
         self.table.hashes = <uint64_t*>malloc(FIRST_SLOTS * sizeof(uint64_t))
         if self.table.slots == NULL or self.table.hashes == NULL:
             raise MemoryError

@@ -14,7 +14,9 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
+from jelly._core.algebra.graph_ids import Repeats
 from jelly._core.base.batch import Batch
+from jelly._dataset.conditions.pattern import Selection
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.seekable.file import JellyFile
 from jelly._formats.arrow_tables import pa
@@ -29,7 +31,8 @@ with need(*QUERIES):
     import duckdb
 
 _NUMBER = pa.int32()
-_STATEMENTS = pa.schema([pa.field(name, _NUMBER) for name in "spog"])
+_STATEMENTS = pa.schema([*((name, _NUMBER) for name in "spog"), ("repeats", pa.bool_())])
+_COLUMNS = "(s INTEGER, p INTEGER, o INTEGER, g INTEGER)"
 _TYPES = {_NUMBER: "INTEGER", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR"}
 # Rows of a Batch of results, and of statements that DuckDB gets at a time.
 _ROWS, _TOGETHER = 1 << 16, 1 << 18
@@ -127,12 +130,12 @@ class Engine:
             self._forget()
         self._numbers.base = base
 
-    def _limit(self) -> None:
-        """Let DuckDB have the memory that is left beside terms and values. What earlier queries read of the file goes
-        before that is less than half."""
+    def _limit(self, held: int = 0) -> None:
+        """Let DuckDB have the memory that is left beside terms, values and what else is ``held``. What earlier queries
+        read of the file goes before that is less than half."""
         file = self._file()
         memory = max(self._memory, LEAST)
-        held = self._numbers.size(len(self._functions))
+        held += self._numbers.size(len(self._functions))
         held += 0 if file is None else _shrunk(_kept_for(file), memory // 2 - held)
         if held > memory:
             raise JellyLimitError(
@@ -240,9 +243,9 @@ class Engine:
     @_refusal()
     def load(self, some: Dataset, clauses: Sequence[Any]) -> None:
         """Take the statements, each once, and make the relations of the graphs that a query asks."""
+        self._limit()
         if self._rows < 0:
-            self._take(some.batches())
-        else:
+            self._take(some)
             self._limit()
         if clauses == self._clauses:
             return
@@ -264,30 +267,44 @@ class Engine:
         self._run(f"CREATE OR REPLACE VIEW graphs AS SELECT DISTINCT g FROM {listed}")
         self._clauses = clauses
 
-    def _take(self, batches: Iterator[Batch]) -> None:
+    def _take(self, some: Dataset) -> None:
+        # No Batch is made of the rows that a filter at the end chooses.
+        last = some._steps[-1] if some._steps else None
+        chosen = last if isinstance(last, Selection) else None
+        before = some if chosen is None else some._then(*some._steps[:-1])
+        self._run(f"CREATE TABLE quads {_COLUMNS}")
+        dictionary, repeats, has_repeats = self._numbers.dictionary, Repeats(), False
         waiting: list[Any] = []
         rows = held = 0
-        source = "statements"
-        for batch in batches:
-            columns = self._numbers.dictionary.add(batch, apart=False)
+        for batch in before._batches(some._sources, chosen):
+            wanted = None if chosen is None else chosen.rows(batch)
+            columns = dictionary.add(batch, rows=wanted, apart=False)
+            del batch  # before the next one takes memory
             graphs = np.full(len(columns[0]), -1, np.int32) if columns[3] is None else columns[3]
-            waiting.append(pa.RecordBatch.from_arrays([*map(pa.array, (*columns[:3], graphs))], schema=_STATEMENTS))
-            rows += len(batch)
-            if rows >= _TOGETHER or self._numbers.dictionary.nbytes > held + self._memory // 16:
-                what = "CREATE TABLE parts AS" if source == "statements" else "INSERT INTO parts"
-                self._put(f"{what} FROM statements", waiting)
-                source = "(FROM parts UNION ALL FROM statements)"
-                waiting, rows, held = [], 0, self._numbers.dictionary.nbytes
-        self._put(f"CREATE TABLE quads AS SELECT DISTINCT * FROM {source}", waiting)
-        self._run("DROP TABLE IF EXISTS parts")
+            numbers = *columns[:3], graphs
+            again = repeats.add(*numbers)
+            has_repeats |= bool(again.any())
+            waiting.append(pa.RecordBatch.from_arrays([*map(pa.array, (*numbers, again))], schema=_STATEMENTS))
+            rows += len(graphs)
+            if rows >= _TOGETHER or dictionary.nbytes > held + self._memory // 16:
+                self._put(waiting, repeats.nbytes, has_repeats)
+                waiting, rows, held = [], 0, dictionary.nbytes
+        self._put(waiting, repeats.nbytes, has_repeats)
+        if has_repeats:
+            same = " AND ".join(f"quads.{name} = parts.{name}" for name in "spog")
+            self._run(f"INSERT INTO quads SELECT DISTINCT * FROM parts WHERE NOT EXISTS (FROM quads WHERE {same})")
+            self._run("DROP TABLE parts")
         self._rows = self._run("SELECT count(*) FROM quads").fetchone()[0]
 
-    def _put(self, sql: str, waiting: list[Any]) -> None:
-        """Give DuckDB some statements."""
-        self._limit()
+    def _put(self, waiting: list[Any], held: int, has_repeats: bool) -> None:
+        """Give DuckDB some statements, and those apart that may have been there before."""
+        self._limit(held)
         self._connection.register("statements", pa.Table.from_batches(waiting, _STATEMENTS))
         try:
-            self._run(sql)
+            self._run("INSERT INTO quads SELECT s, p, o, g FROM statements WHERE NOT repeats")
+            if has_repeats:
+                self._run(f"CREATE TABLE IF NOT EXISTS parts {_COLUMNS}")
+                self._run("INSERT INTO parts SELECT s, p, o, g FROM statements WHERE repeats")
         finally:
             self._connection.unregister("statements")
 
