@@ -12,7 +12,6 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,9 @@ from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, Jelly
 # Bytes that are looked through for a named graph before the kind of stream is chosen.
 MAX_PEEK = 1 << 26
 
-# Rows of a piece, which become one Batch where nobody says how large those are.
-PIECE_ROWS = 1 << 15
+# Rows of a piece. The first becomes one Batch, by which a writer decides its options; the others too where there are
+# dictionaries, whose values are looked at once for each Batch. Batches of plain strings fit into the caches.
+PIECE_ROWS, PLAIN_ROWS = 1 << 15, 1 << 12
 # Cells of a Batch of query results, and its text, of which there is no more than in the table.
 MAX_CELLS, MAX_TEXT = 1 << 20, 1 << 62
 
@@ -162,6 +162,8 @@ class InputTable:
         stream = to_stream(data)
         with pyarrow_errors("the schema"):
             names = stream.schema.names
+            plain = not any(map(pa.types.is_dictionary, stream.schema.types))
+        self._rows = PIECE_ROWS, PLAIN_ROWS if plain else PIECE_ROWS
         self.layout = check_columns(names, layout, patch)
         self._names = names
         self._patch = patch
@@ -188,14 +190,20 @@ class InputTable:
                 break
         return False
 
-    def batches(self, quads: bool, workers: Workers | None = None, **settings: Any) -> Iterator[Batch]:
+    def batches(
+        self, quads: bool, workers: Workers | None = None, *, batch_rows: int | None = None, **settings: Any
+    ) -> Iterator[Batch]:
         """The Batches of the table. The settings are those of `ArrowImporter`."""
-        make = partial(ArrowImporter, self.layout, quads=quads, patch=self._patch, **settings)
+
+        def make(rows: int) -> ArrowImporter:
+            return ArrowImporter(self.layout, quads=quads, patch=self._patch, batch_rows=rows, **settings)
+
         if not self._patch and "frame" not in self._names:
-            yield from batches_of(self._each(), make, workers or Workers(1), settings.get("batch_rows"))
+            rows = self._rows if batch_rows is None else (batch_rows, batch_rows)
+            yield from batches_of(self._each(), make, workers or Workers(1), rows)
             return
         # Frames and patches end where their number changes.
-        yield from _taken(make(), self._each())
+        yield from _taken(make(batch_rows or 2 * PIECE_ROWS), self._each())
 
     def _each(self) -> Iterator[pa.RecordBatch]:
         while self._first:
@@ -388,38 +396,58 @@ def pieces_of(tables: Iterable[Any], rows: int = PIECE_ROWS) -> Iterator[list[An
 
 
 def batches_of(
-    tables: Iterable[Any], make: Callable[[], ArrowImporter], workers: Workers, batch_rows: int | None = None
+    tables: Iterable[Any], make: Callable[[int], ArrowImporter], workers: Workers, rows: tuple[int, int]
 ) -> Iterator[Batch]:
-    """The Batches of record batches, by importers that ``make`` makes."""
+    """The Batches of record batches, by importers that ``make`` makes for Batches of so many rows: those of the first
+    piece, and of all others."""
     idle: list[tuple[ArrowImporter, int]] = []  # with the number of rows that each was given
 
-    def work(piece: list[Any]) -> tuple[list[Batch], JellyError | None]:
-        """The Batches of a piece, and the error after them, with a row of the piece."""
+    def taken(numbered: tuple[int, list[Any]]) -> Iterator[Batch]:
+        """The Batches of a piece; an error after them has a row of the piece."""
+        number, piece = numbered
         try:
             importer, given = idle.pop()
         except IndexError:
-            importer, given = make(), 0
-        found: list[Batch] = []
+            importer, given = make(rows[number > 0]), 0
         try:
-            for batch in _taken(importer, piece):
-                found.append(batch)  # also those before an error
+            yield from _taken(importer, piece)
         except JellyError as error:
             if error.row is not None:
                 error.row -= given
-            return found, error
-        idle.append((importer, given + sum(map(len, piece))))
-        return found, None
+            raise
+        if number > 0 or rows[0] == rows[1]:
+            idle.append((importer, given + sum(map(len, piece))))
 
-    rows = loaded = 0
-    size = max(1, PIECE_ROWS // batch_rows) * batch_rows if batch_rows else PIECE_ROWS
-    for piece, (found, error) in in_order(workers, pieces_of(tables, size), work):
-        while found:
-            batch = number_rows(found.pop(0), rows)
-            rows += len(batch)
-            yield batch
-            del batch  # before the next one takes memory
-        if error is not None:
+    def kept(numbered: tuple[int, list[Any]]) -> Iterator[Batch]:
+        """The same, all made now."""
+        found: list[Batch] = []
+        broken: JellyError | None = None
+        try:
+            for batch in taken(numbered):
+                found.append(batch)
+        except JellyError as error:
+            broken = error
+        return _given(found, broken)
+
+    pieces = enumerate(pieces_of(tables, max(1, PIECE_ROWS // rows[0]) * rows[0]))
+    # One thread makes a Batch when the one before is used up: its text is in the cache then.
+    parts = in_order(workers, pieces, kept) if workers.threads > 1 else ((each, taken(each)) for each in pieces)
+    n = loaded = 0
+    for (_, piece), found in parts:
+        try:
+            for batch in found:
+                yield number_rows(batch, n)
+                n += len(batch)
+                del batch  # before the next one takes memory
+        except JellyError as error:
             if error.row is not None:
                 error.row += loaded
-            raise error
+            raise
         loaded += sum(map(len, piece))
+
+
+def _given(found: list[Batch], error: JellyError | None) -> Iterator[Batch]:
+    while found:
+        yield found.pop(0)
+    if error is not None:
+        raise error

@@ -346,8 +346,9 @@ def stream_of(batches: Iterable[Batch], options: Any, allowed: frozenset[str] = 
 
 # ---- writers
 
-# Maximum rows of a Batch of Python objects: small enough for the caches.
-COLLECT_ROWS = 8192
+# Python objects that are collected before the first Batch decides the options that are open, and maximum rows of the
+# Batches after it: with the texts of their objects small enough for the caches.
+COLLECT_ROWS, LATER_ROWS = 8192, 4096
 
 
 class ItemWriter(SinkWriter):

@@ -22,6 +22,7 @@ from jelly._options.settings import checked, refuse_unknown
 from jelly._streams.outputs import (
     ALL_FIELDS,
     COLLECT_ROWS,
+    LATER_ROWS,
     ItemWriter,
     WideningEncoder,
     changed,
@@ -294,6 +295,7 @@ class Writer(ItemWriter):
     def _encode(self, batch: Batch) -> None:
         self.statements += len(batch)
         self._put(lambda: self._encoder.encode(batch, True))
+        self._rows = LATER_ROWS
 
     def _finish(self) -> None:
         if self._encoder is None or self._early:
@@ -416,6 +418,6 @@ def _collected(collector: BatchBuilder, statements: Iterator[Any], version: int)
     while more:
         yield collector.batch
         collector.clear()
-        more = collector.extend(statements, COLLECT_ROWS)
+        more = collector.extend(statements, LATER_ROWS)
         refuse_read(statements, version)
     yield collector.batch

@@ -89,6 +89,26 @@ def test_batches_of_columns_say_where_they_stand(monkeypatch: pytest.MonkeyPatch
             assert at == 1000
 
 
+@pytest.mark.parametrize(("dictionary", "sizes"), [(False, [32768, 4096, 3136]), (True, [32768, 7232])])
+def test_batches_after_the_first_are_small_where_columns_are_plain(dictionary: bool, sizes: list[int]) -> None:
+    column = pa.array(["<a:x>"] * 40_000)
+    table = pa.table({name: column.dictionary_encode() if dictionary else column for name in "spo"})
+    for threads in THREADS:
+        with Workers(threads) as workers:
+            assert [len(batch) for batch in InputTable(table).batches(False, workers)] == sizes
+
+
+def test_one_thread_makes_a_batch_when_it_is_asked_for() -> None:
+    values = ["<a:x>"] * 50_000
+    values[45_000] = "wrong"
+    batches = InputTable(pa.table({"s": values, "p": values, "o": values})).batches(False)
+    assert [len(next(batches)) for _ in range(3)] == [32768, 4096, 4096]
+    assert len(next(batches)) == 4040
+    with pytest.raises(jelly.JellyError) as caught:
+        next(batches)
+    assert caught.value.row == 45_000
+
+
 @pytest.mark.parametrize("row", [0, 63, 64, 500, 999])
 def test_an_error_names_its_row(row: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "PIECE_ROWS", 64)

@@ -18,6 +18,7 @@ from jelly.errors import JellyArgumentError, JellyOptionsError
 
 cdef enum:
     SHOWN_ROWS = 10  # in a table for notebooks
+    INTERN_KEPT = 1 << 14  # slots of an Interner that is cleared
 
 
 cdef int size_terms(BatchData* b, int64_t cap) noexcept nogil:
@@ -189,6 +190,8 @@ cdef int init_interner(Interner* index) noexcept nogil:
 
 
 cdef void clear_interner(Interner* index) noexcept nogil:
+    # After a large Batch a small one must not clear it all.
+    index.n_slots = min(index.n_slots, <uint32_t>INTERN_KEPT)
     memset(index.slots, 0xFF, index.n_slots * sizeof(InternSlot))
 
 

@@ -158,9 +158,9 @@ cdef void free_entries(Table* table) noexcept nogil:
 
 
 cdef uint32_t index_size(int32_t size) noexcept nogil:
-    """A power of two, at least as many as entries."""
+    """A power of two, at least twice as many as entries: most places have one entry at most."""
     cdef uint32_t n = 8
-    while n < <uint32_t>size:
+    while n < 2 * <uint32_t>size:
         n *= 2
     return n
 

@@ -18,7 +18,7 @@ class TextReader(PushReader):
         strict: bool = False,
         rdf: str | None = None,
         on_error: Literal["raise", "skip"] = "raise",
-        batch_rows: int = 16384,
+        batch_rows: int | None = None,
         batch_bytes: int = 16777216,
         max_line_bytes: int = 67108864,
         patch: bool = False,

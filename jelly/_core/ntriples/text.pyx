@@ -37,6 +37,11 @@ cdef enum:
     # Maximum number of skipped lines in `skipped`; other lines are only counted.
     MAX_SKIPPED = 1000
 
+cdef enum:
+    # Rows of a Batch where nobody says: the first is one by which a writer decides its options, the others fit into the caches.
+    FIRST_BATCH = 1 << 14
+    LATER_BATCH = 1 << 12
+
 _VERSIONS = {"1.1": RDF_11, "1.2-basic": RDF_12_BASIC, "1.2": RDF_12}
 _NAMES = {RDF_11: "1.1", RDF_12_BASIC: "1.2 Basic", RDF_12: "1.2"}
 
@@ -51,7 +56,7 @@ cdef class TextReader(PushReader):
     ``strict=True`` takes RDF 1.1 only; so does ``rdf="1.1"``, and ``rdf="1.2-basic"`` or ``"1.2"`` that version, or the
     lower one that a VERSION line announces. ``on_error="skip"`` leaves out lines that are wrong and notes them in
     ``skipped``, and the bytes of their errors in ``skipped_at``; ``n_skipped`` counts them all. A Batch holds at most
-    ``batch_rows`` statements and ends early at about ``batch_bytes`` of text.
+    ``batch_rows`` statements (by default 16,384 in the first and 4,096 in the others) and ends early at about ``batch_bytes`` of text.
 
     With ``messages="comment"`` or ``"directive"`` the text is a message log: the frames of its Batches are messages, and
     no Batch holds a part of one; ``"either"`` is comments, unless a VERSION that announces directives comes before all
@@ -76,6 +81,7 @@ cdef class TextReader(PushReader):
     cdef bint after_cr  # the last chunk ended with CR: LF would belong to it
     cdef int64_t wait  # bytes needed before it is read, because it spans line ends
     cdef bint dropping  # the rest of a line above the limit follows
+    cdef int64_t later_rows  # of a Batch after the first
     cdef bint skip
     cdef bint open_last  # a delimiter at the end opens a message
     cdef readonly int64_t n_skipped
@@ -83,13 +89,15 @@ cdef class TextReader(PushReader):
     cdef readonly list skipped_at  # the byte of each error in `skipped`
 
     def __cinit__(
-        self, *, bint quads, bint strict=False, rdf=None, on_error="raise", int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
+        self, *, bint quads, bint strict=False, rdf=None, on_error="raise", batch_rows=None, int64_t batch_bytes=1 << 24,
         int64_t max_line_bytes=1 << 26, bint patch=False, messages=None, bint announced=False, trailing="open",
         int64_t max_message_bytes=1 << 28,
     ):
         if on_error not in ("raise", "skip"):
             raise JellyArgumentError(f'on_error is {on_error!r}: expected "raise" or "skip"')
-        if batch_rows < 1 or batch_bytes < 1 or max_line_bytes < 1 or max_message_bytes < 1:
+        self.t.max_rows = FIRST_BATCH if batch_rows is None else batch_rows
+        self.later_rows = LATER_BATCH if batch_rows is None else self.t.max_rows
+        if self.t.max_rows < 1 or batch_bytes < 1 or max_line_bytes < 1 or max_message_bytes < 1:
             raise JellyArgumentError("batch_rows, batch_bytes, max_line_bytes and max_message_bytes must be at least 1")
         if messages not in (None, "comment", "directive", "either"):
             raise JellyArgumentError(f'messages is {messages!r}: expected "comment", "directive", "either" or None')
@@ -107,7 +115,6 @@ cdef class TextReader(PushReader):
         self.t.strict = strict or rdf is not None
         self.t.asked = self.t.version = _VERSIONS[rdf or "1.1"]
         self.t.patch = patch
-        self.t.max_rows = batch_rows
         self.t.max_text = batch_bytes
         self.t.max_line = max_line_bytes
         self.t.max_message = max_message_bytes
@@ -304,6 +311,8 @@ cdef class TextReader(PushReader):
     cdef int start_batch(self) except -1:
         # The text of a Batch is bounded by `max_text` plus one line, which is in memory already.
         self.t.batch = self.begin_batch(4 if self.t.quads else 3, NO_LIMIT, self.t.patch)
+        if self.rows_out > 0:
+            self.t.max_rows = self.later_rows
         clear_interner(&self.t.index)
         forget_tokens(&self.t)
         return 0

@@ -18,7 +18,7 @@ from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL,
-    KIND_TYPED, KIND_VARIABLE, among,
+    KIND_TYPED, KIND_VARIABLE, LITERALS, among,
 )
 from jelly._core.base.memory cimport prefetch
 from jelly._core.base.objects cimport hold
@@ -163,6 +163,8 @@ cdef class BatchBuilder:
         if utf8 == NULL:
             PyErr_Clear()
             raise text_error(text, _KINDS[kind])
+        if among(kind, LITERALS):  # few come again, and to look for them costs more than a second copy
+            return self.checked(append_term(&self.filled.a, kind, aux, <const uint8_t*>utf8, n))
         return self.checked(intern_term(&self.index, &self.filled.a, kind, aux, <const uint8_t*>utf8, n))
 
     cdef int32_t add_term(self, object term) except -1:

@@ -538,6 +538,13 @@ def test_partial_batch_is_kept_until_flush():
     assert reader.pull(True) is None
 
 
+@pytest.mark.parametrize(("given", "sizes"), [({}, [16384, 4096, 4096, 424]), ({"batch_rows": 16384}, [16384, 8616])])
+def test_the_first_batch_is_larger(given, sizes):
+    # A writer decides its options by it; the others fit into the caches.
+    reader = TextReader(quads=False, **given)
+    assert [len(batch) for batch in reader.feed(b"<a:s> <a:p> <a:o> .\n" * 25_000)] == sizes
+
+
 def test_terms_are_shared():
     data = b'<a:s> <a:p> "o"@en .\n<a:s> <a:p> "o"@en .\n<a:o> <a:p> <a:s> .\n<a:s> <a:p> "o"@en .\n'
     (batch,) = read(data)
