@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 _SHOWN_TEXT = 100  # characters
-_CONTROLS = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\U0010ffff]")  # HTML has no such characters
+_CONTROLS = r"[^\t\n\r\x20-\x7e\xa0-\U0010ffff]"  # HTML has no such characters; compiled when needed
 
 
 def escaped(text: str) -> str:
@@ -17,7 +17,7 @@ def escaped(text: str) -> str:
     """
     from html import escape  # which takes long to import
 
-    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], escape(text))
+    return re.sub(_CONTROLS, lambda found: repr(found[0])[1:-1], escape(text))
 
 
 def html_table(title: str, names: Iterable[object], rows: Iterable[Iterable[object]], *, more: bool = False) -> str:
