@@ -400,10 +400,10 @@ cdef class ResultBatchBuilder:
 
     >>> from jelly import Literal
     >>> builder = ResultBatchBuilder(("x", "y"))
-    >>> builder.extend(iter([(Literal("a"), None), {"y": Literal("a")}]), 10)
+    >>> builder.extend(iter([(Literal("a"), None), {"y": Literal("b")}]), 10)
     False
     >>> builder.batch.cells.tolist()
-    [[0, -1], [-1, 0]]
+    [[0, -1], [-1, 1]]
     """
 
     cdef BatchBuilder terms
