@@ -35,6 +35,8 @@ SIZE = 1 << (20 if os.environ.get("JELLY_LONG") else 17)
 INLINE = {
     ("cli/options.py", "f'([0-9]+)({unit}|)'"),  # those of sizes and ages are tried
     ("cli/common.py", "(?<=ch)es$|s$"),
+    ("cli/common.py", r"(?<!\w)(\w+)=(?=[\s,;)]|$)"),
+    ("_html.py", r"[^\t\n\r\x20-\x7e\xa0-\U0010ffff]"),
     ("cli/common.py", r"; use (--[\w-]+(?: or --[\w-]+)*)"),
     ("cli/options.py", "^(reading|writing|stream)_"),
     ("cli/options.py", r"(?<=\.) (?=[A-Z])"),
