@@ -388,7 +388,7 @@ def test_what_a_query_holds_is_within_its_memory(sparql: str, memory: int, found
     assert growth(_MUCH, f"{refused}\nassert found == {found}, found") < (memory << 20) + (24 << 20)
 
 
-def test_what_a_query_held_goes_with_it() -> None:
+def test_what_a_query_held_goes_with_it(people: Path) -> None:
     # The errors of RDFLib's parser are circles, which hold the frames of all callers.
     def held() -> int:
         return sum(isinstance(each, jelly.GraphDictionary) for each in gc.get_objects())
@@ -400,6 +400,10 @@ def test_what_a_query_held_goes_with_it() -> None:
         for n in range(3):
             sparql = f"SELECT ?s {{ ?s <a:p> ?o FILTER(STRLEN(STR(?s)) > {n} || !(?o = 1)) }} ORDER BY ?s"
             list(jelly.query(DATA, sparql, format="ttl"))
+        assert held() == before
+        with jelly.open(people) as file:  # which keeps it
+            list(jelly.query(file, sparql.replace("?o = 1", "?o = 2")))
+            assert held() == before + 1
         assert held() == before
     finally:
         gc.enable()

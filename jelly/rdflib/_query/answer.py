@@ -53,7 +53,11 @@ class Answer(NamedTuple):
 
 def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bool) -> Answer:
     """The answer of a query, or with ``explain`` only the plan."""
-    algebra = parsed(sparql)
+    # Errors in the parser hold the frames of all its callers until Python looks for circles: this one has no engine.
+    return _answer(parsed(sparql), dataset, sparql, memory, threads, explain)
+
+
+def _answer(algebra: Any, dataset: Dataset, sparql: str, memory: int, threads: int, explain: bool) -> Answer:
     describes = algebra is not None and algebra.name == "DescribeQuery"
     asked = Touched()
     try:

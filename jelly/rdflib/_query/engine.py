@@ -155,7 +155,6 @@ class Engine:
         """End the work, and remove its files."""
         if self._is_reading:  # not all was read of a result, or there was an error
             self._connection.close()
-            del self._numbers.dictionary
             return
         file = self._file()
         if file is None or self._rows < 0:
@@ -177,8 +176,6 @@ class Engine:
 
     def _drop(self) -> None:
         """Let go of the statements; the connection is for the next query if it is as a new one."""
-        # Errors of RDFLib's parser hold the frames of all callers, and so this, until Python looks for circles.
-        del self._numbers.dictionary
         self._forget()
         for name in ("VIEW graphs", "VIEW triples", "VIEW named", "TABLE quads", "TABLE parts"):
             self._run("DROP " + name.replace(" ", " IF EXISTS "))
