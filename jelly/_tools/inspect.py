@@ -241,6 +241,13 @@ def _plain(found: Any) -> dict[str, Any]:
     return plain
 
 
+def refuse_given(known: Format, **of_jelly: Any) -> None:
+    """Refuse keywords of Jelly, of which each that was not given is None, for another format."""
+    for name, value in of_jelly.items():
+        if value is not None:
+            raise JellyArgumentError(f"{name}= goes with Jelly, not with {known.title}")
+
+
 @checked(OF_ANY, {"max_frames"})
 def inspect(
     src: Any,
@@ -296,9 +303,7 @@ def inspect(
     with closing(source):
         known = format_to_check(format or source.media_type, source.name, kind)
         if known not in (JELLY, JELLY_PATCH):
-            for name, value in (("per_frame", per_frame), ("size", size), ("delimited", delimited is not None)):
-                if value:
-                    raise JellyArgumentError(f"{name}= goes with Jelly, not with {known.title}")
+            refuse_given(known, per_frame=per_frame or None, size=size or None, delimited=delimited)
             return _inspect_items(source, known, progress, limits)
         refuse_unknown(limits, known.reading - {"batch_rows"}, known.title)
         source.explain = explainer(known.name, REGISTRY[known.content], "format")

@@ -31,7 +31,7 @@ from jelly._streams.inputs import ACCEPT
 from jelly._streams.reader import Reader, read_options
 from jelly._tools.check import AnyOrder, Check, InOrder, Problem
 from jelly._tools.compare import as_quad
-from jelly._tools.inspect import OF_ANY, format_to_check, open_jelly, reader_of, restart_problem
+from jelly._tools.inspect import OF_ANY, format_to_check, open_jelly, reader_of, refuse_given, restart_problem
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError
 
 if TYPE_CHECKING:
@@ -116,9 +116,8 @@ def validate(
                     raise JellyArgumentError(f"{name}= goes with statements, not with {kind.value}")
             known = format_to_check(format or source.media_type, source.name, kind)
             is_jelly = known in (JELLY, JELLY_PATCH)
-            for name, value in (("options", options), ("delimited", delimited), ("joined", joined or None)):
-                if value is not None and not is_jelly:
-                    raise JellyArgumentError(f"{name}= goes with Jelly, not with {known.title}")
+            if not is_jelly:
+                refuse_given(known, options=options, delimited=delimited, joined=joined or None)
             wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
             check = Check(limit, wanted, skips_unknown=given.get("unknown_rows") == "skip")
             other: frozenset[str] = frozenset()
