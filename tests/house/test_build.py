@@ -137,7 +137,9 @@ def test_a_quick_build_is_one_of_its_own(
     monkeypatch.setenv("JELLY_QUICK", switch)
     monkeypatch.setattr("setuptools.setup", lambda **settings: given.update(settings))
     monkeypatch.chdir(ROOT)
-    runpy.run_path("setup.py")
+    made = runpy.run_path("setup.py")
+    shown = [f"jelly/_core/{package}/{name}" for package, names in made["SHOWN"].items() for name in names]
+    assert all(Path(f"{path}.pyx").exists() or f"{path}.c" == made["SHARED"] for path in shown)
     # The last one holds.
     found = {[arg for arg in module.extra_compile_args if arg[:2] == "-O"][-1] for module in given["ext_modules"]}
     assert found == levels
