@@ -133,6 +133,11 @@ def test_streams_that_repeat_their_options() -> None:
         assert len(read(data)) == 2
     (problem,) = jelly.validate(data)
     assert problem.offset == len(head) + 5
+    # Options in two pieces are put together elsewhere: the place is where their row ends.
+    pieces = craft.field(1, craft.field(1, b"") + craft.options()[2:])
+    data = head + craft.frame(pieces, craft.name("m"), craft.name("l", 1), triple)
+    (problem,) = jelly.validate(data)
+    assert problem.offset == len(head) + 1 + len(pieces)
 
 
 def test_seekable_files_and_topics_are_not_told(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from jelly._core.jelly.frame_reader cimport FRAME_METADATA, FRAME_ROW, take_part
 from jelly._core.jelly.stream_options cimport (
     StreamOptionsRow, check_stream_options, look_for_restart, read_stream_options,
 )
-from jelly._core.jelly.unusual cimport gathered, much_metadata, read_metadata
+from jelly._core.jelly.unusual cimport gathered, much_metadata, offset_of, read_metadata
 
 cdef enum:
     # What is left to do for a frame.
@@ -412,7 +412,7 @@ cdef int restate(DecoderState* d, Reader row, const uint8_t* after) noexcept nog
     ):
         return fail(&d.fault, OPTIONS_CHANGED, row.at)
     if skims(d) and h.version != COLUMN_VERSION:
-        look_for_restart(&d.restart, d.n_frames, 0, d.frame_offset + (at - d.frame_start))
+        look_for_restart(&d.restart, d.n_frames, 0, offset_of(d, at))
     if d.columns.open and end_message(d) != OK:
         return d.fault.code
     d.frame.at = after  # where rows go on, should they

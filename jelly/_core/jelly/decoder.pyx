@@ -34,6 +34,7 @@ from jelly._core.base.pieces cimport free_pieces
 from jelly._core.jelly.stream_options cimport (
     Restart, StreamOptionsRow, check_stream_options, read_stream_options, same_stream_options, types_agree,
 )
+from jelly._core.jelly.unusual cimport offset_of
 
 from jelly._core.jelly.stream_options import column_headers, options_row
 from jelly.errors import JellyArgumentError, JoinedWarning, OptionsWarning
@@ -364,12 +365,7 @@ cdef class Decoder(PushReader):
         place = {"frame": self.d.n_frames}
         if self.d.in_frame:
             place["row"] = self.d.row
-            place["offset"] = self.d.frame_offset
-            if self.d.frame_start <= self.d.fault.at <= self.d.frame.end:
-                place["offset"] += self.d.fault.at - self.d.frame_start
-            elif self.d.fault.at != NULL:
-                # In a message that came in pieces: the end of the row.
-                place["offset"] += self.d.frame.at - self.d.frame_start
+            place["offset"] = self.d.frame_offset if self.d.fault.at == NULL else offset_of(&self.d, self.d.fault.at)
         else:
             place["offset"] = self.d.feed.offset
         return place

@@ -1,6 +1,6 @@
 """Rare parts of decoding: options, fields that writers do not make, features that are not announced, terms of earlier Batches."""
 
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base.batch cimport BatchData
 from jelly._core.base.fault cimport BY_FRAME, fail
@@ -27,3 +27,8 @@ cdef inline int32_t checked(DecoderState* d, int32_t term, const uint8_t* at) no
 
 cdef inline bint much_metadata(BatchData* b) noexcept nogil:
     return b.n_meta >= META_ENTRIES or b.n_meta_text >= META_TEXT
+
+
+cdef inline int64_t offset_of(DecoderState* d, const uint8_t* at) noexcept nogil:
+    """Where in the stream this stands; what came in pieces, which were put together elsewhere: where its row ends."""
+    return d.frame_offset + ((at if d.frame_start <= at <= d.frame.end else d.frame.at) - d.frame_start)

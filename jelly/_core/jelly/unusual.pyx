@@ -27,7 +27,7 @@ cdef int read_options(DecoderState* d, Reader* r) noexcept nogil:
         same = same_stream_options(&d.header, &h)
         if not (same or skims(d)):
             return fail(&d.fault, OPTIONS_CHANGED, at)
-        look_for_restart(&d.restart, d.n_frames, d.row, d.frame_offset + (at - d.frame_start))
+        look_for_restart(&d.restart, d.n_frames, d.row, offset_of(d, at))
         if same:
             return OK
     if check_stream_options(&h, d.patch, d.strict, &d.limits, at, &d.fault) != OK:
