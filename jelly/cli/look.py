@@ -279,6 +279,7 @@ def stats_(
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
+        refuse_late(plot)
     with progress_bar("Counting", quiet) as progress:
         known = {name: value for name, value in given.items() if value is not None} | {"progress": progress}
         found = stats([file for file, _ in each] if more else src, **known, **(reading if more else settings))

@@ -33,7 +33,7 @@ from jelly.cli.options import (
     streams,
     writes,
 )
-from jelly.cli.reading import check_options, content_of, inputs, names, output_of
+from jelly.cli.reading import check_options, content_of, inputs, names, output_of, refuse_late
 
 _LABELS = ("blank_nodes", "skolem_base", "star")
 _SEEKING = tuple(name for name in STATEMENTS if name in SEEKING)
@@ -97,6 +97,7 @@ def sort(
     """
     each = names(files, reading)
     _, how = output_of(output, writing, stream, named=True)
+    refuse_late(output)
     with progress_bar("Reading", quiet or output == "-") as progress:
         with usage():
             by = letters_of(by)
@@ -189,6 +190,7 @@ def wide(
     """
     each = names(files, reading)
     target, _ = output_of(output, writing, text="csv", content=Content.TABLE, named=True)
+    refuse_late(output)
     known = Prefixes(prefixes, each, reading)
     wanted = known.terms(classes) or None
     with progress_bar("Reading", quiet or output == "-") as progress:
@@ -241,6 +243,8 @@ def canonicalize(files: Files, hashes: bool, reading: Given, **given: Any) -> No
         each = [([file for file, _ in each], reading)]
     if wanted_form() and not hashes:
         raise click.UsageError("--json goes with --hash")
+    if not hashes:
+        refuse_late(dst)
     own = {name: value for name, value in given.items() if value is not None}
 
     def rows() -> Iterator[dict[str, Any]]:

@@ -260,6 +260,20 @@ def test_directory_and_no_permission(folder):
     assert run("convert", "a.nt", "dir.jelly", code=1).stderr == "error: dir.jelly: Is a directory\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "to"),
+    [
+        ("convert", "none/b.jelly"), ("canonicalize", "none/b.nq"), ("sort", "-o=none/b.jelly"),
+        ("wide", "-o=none/b.parquet"), ("stats", "--plot=none/b.png"), ("describe", "-o=none/b.ttl"),
+    ],
+)  # fmt: skip
+def test_a_missing_directory_is_told_before_all_is_read(folder, command, to):
+    Path("wrong.nt").write_text("<a:s> <a:p> <a:o> .\nwrong\n")
+    option, _, name = to.rpartition("=")
+    told = run(command, "wrong.nt", *filter(None, [option, name]), code=1).stderr
+    assert told == f"error: {name}: the directory none does not exist\n"
+
+
 def test_file_names_cannot_steer_the_terminal(folder):
     result = run("cat", "\x1b[31mred.jelly", code=1)
     assert "\x1b" not in result.stderr

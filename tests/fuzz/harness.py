@@ -30,8 +30,8 @@ __all__ = ["HARNESSES", "Harness", "Reading", "attempt", "check_round_trip", "cu
 Test = Callable[[bytes, random.Random], None]
 # Inputs up to this size are also given byte by byte.
 BY_BYTE = 256
-# Rows above which Batches are not small: a column of Jelly-RDF 1.2 that repeats makes 20,000 rows of few bytes, and a Batch
-# for each row of them would take seconds.
+# Rows above which Batches are not small: a column of Jelly-RDF 1.2 that repeats makes 20,000 rows of few bytes, and a
+# Batch for each row of them would take seconds.
 MANY_ROWS = 2000
 
 
