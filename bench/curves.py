@@ -1,4 +1,4 @@
-"""How speed and memory change with the number of statements, and speed with the number of threads: for `report.py`.
+"""How speed and memory change with the number of statements, and speed with the number of cores: for `report.py`.
 
 The statements are those of `memory.py`: no two blocks of 20,000 have the same subjects or literals.
 """
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import memory
+import pyarrow
+import pyarrow.parquet
 import pyoxigraph
 import rdflib
 from pyjelly.integrations.generic.parse import parse_jelly_flat
@@ -69,26 +71,70 @@ def growth() -> list[dict[str, Any]]:
     return found
 
 
+def with_maplib(folder: Path, cores: int) -> int:
+    import maplib
+
+    model = maplib.Model()
+    model.read(str(folder / "x.nt"), parallel=cores > 1)
+    return int(model.query("SELECT (COUNT(*) AS ?n) WHERE {?s ?p ?o}")["n"][0])
+
+
+def with_store(folder: Path, cores: int) -> int:
+    store = pyoxigraph.Store()
+    store.bulk_load(path=folder / "x.nt", format=pyoxigraph.RdfFormat.N_TRIPLES)
+    return len(store)
+
+
+def with_parquet(folder: Path, cores: int) -> int:
+    pyarrow.set_cpu_count(cores)
+    with pyarrow.parquet.ParquetFile(folder / "x.parquet") as file:
+        return sum(len(batch) for batch in file.iter_batches(32768, use_threads=cores > 1))
+
+
+# What each does with the cores that it may use. pyoxigraph's parser, Jelly-JVM, pyjelly and RDFLib use one.
+SHARED: dict[str, dict[str, Callable[[Path, int], int]]] = {
+    "a file to Arrow columns": {
+        "jelly": lambda folder, cores: sum(map(len, jelly.read_arrow(folder / "x.jelly", threads=cores))),
+        "Parquet": with_parquet,
+    },
+    "N-Triples to Jelly or to a store": {
+        "jelly": lambda folder, cores: (
+            jelly.convert(folder / "x.nt", folder / "y.jelly", seekable=True, threads=cores).statements
+        ),
+        "pyoxigraph": with_store,
+        "maplib": with_maplib,
+    },
+}
+
+
 def threads() -> list[dict[str, Any]]:
-    """Statements a second from a file with an index to Arrow columns, by 1, 2, 4, ... threads, up to the processors."""
+    """Statements a second of a million of them on 1, 2, 4, ... cores, up to the processors."""
     found = []
-    size = 100 * memory.BLOCK
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "indexed.jelly"
-        with jelly.Writer(path, seekable=True) as writer:
-            for batch in jelly.scan(memory.text(100), format="nt").batches():
-                writer.add_batch(batch)
-        number = 1
-        while number <= (os.cpu_count() or 1):
-            times = []
-            for _ in range(ROUNDS + 1):
-                start = time.perf_counter()
-                if sum(len(batch) for batch in jelly.read_arrow(path, threads=number)) != size:
-                    raise AssertionError(f"{number} threads lost some of {size} statements")
-                times.append(time.perf_counter() - start)
-            rate = round(size / statistics.median(times[1:]))
-            found.append({"threads": number, "statements/s": rate})
-            number *= 2
+    size = 50 * memory.BLOCK
+    cores = sorted(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "x.nt").write_bytes(b"".join(memory.text(50)))
+        for made in ("x.jelly", "x.parquet"):
+            jelly.convert(folder / "x.nt", folder / made, **({"seekable": True} if made == "x.jelly" else {}))
+        # All cores first: a pool of threads is made once, for the cores that there are then.
+        for number in (2**power for power in reversed(range(len(cores).bit_length()))):
+            os.sched_setaffinity(0, cores[:number])
+            for work, peers in SHARED.items():
+                for who, job in peers.items():
+                    times = []
+                    try:
+                        for _ in range(ROUNDS):
+                            start = time.perf_counter()
+                            if job(folder, number) != size:
+                                raise AssertionError(f"{who} on {number} cores lost some of {size} statements")
+                            times.append(time.perf_counter() - start)
+                    except ImportError as reason:
+                        print(f"without {who}: {reason}", file=sys.stderr)
+                        continue
+                    rate = round(size / statistics.median(times))
+                    found.append({"work": work, "who": who, "cores": number, "statements/s": rate})
+        os.sched_setaffinity(0, cores)
     return found
 
 
