@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from jelly._core.base.constants import XSD_STRING_IRI
@@ -206,21 +207,23 @@ class TurtleLog(MadeLog):
             if number < len(cuts):
                 yield self._delimiter(text, cuts[number])
 
-        number = 0
-        try:
-            for nquads in self._messages(pieces, any(inside for *_, inside in cuts)):
-                yield from message(nquads)
-                number += 1
-        except JellySyntaxError as error:
-            wrong = self._located(error, text)
-            for nquads in self._converter.passed:
-                # A message that ends after the place of the error is not whole. A comment takes the rest of its line.
-                line = self._line + _line_ends(text, cuts[number][0])
-                if line + (not self._directive) > (wrong.line or 0):
-                    break
-                yield from message(nquads)
-                number += 1
-            raise wrong from None
+        number, end = 0, len(pieces)
+        wrong: JellySyntaxError | None = None
+        while number < end:
+            has_inner = any(cut[3] for cut in cuts[: end - 1])
+            try:
+                for nquads in islice(self._messages(pieces[:end], has_inner), number, None):
+                    yield from message(nquads)
+                    number += 1
+            except JellySyntaxError as error:
+                wrong = self._located(error, text)
+                # What ends before the place of the error is read by itself: a token may have gone on after a delimiter,
+                # which is an error, too. A comment takes the rest of its line.
+                lines = [self._line + _line_ends(text, cut[0]) + (not self._directive) for cut in cuts[: end - 1]]
+                ends = (i for i, line in enumerate(lines, 1) if line <= (wrong.line or 0) and not cuts[i - 1][3])
+                end = max(ends, default=0)
+        if wrong is not None:
+            raise wrong
 
     def _messages(self, pieces: list[bytes], has_inner: bool) -> Iterable[bytes]:
         """The N-Quads of messages. Where all end between statements, sentinels there make one text of them, which is
