@@ -193,6 +193,8 @@ cdef enum:
     HELD_LIMIT
     DOCTYPE
     NOT_XML
+    # of RDF Protobuf
+    DASHED_TAG
     # not faults: reasons why a loop returned
     FULL = 1
     NEED_MORE = 2

@@ -191,6 +191,10 @@ _TABLE = {
     NO_PREFIX: (JellyFormatError, "a prefixed name has a prefix that was not declared before"),
     PREFIXES_LIMIT: (JellyLimitError, "more than {a} prefixes are declared; raise max_prefixes"),
     BAD_DIRECTION: (JellyFormatError, "expected a base direction of ltr or rtl, together with a language tag"),
+    DASHED_TAG: (
+        JellyUnsupportedError,
+        "RDF Protobuf ends a language tag at its first two hyphens: it cannot hold one that has them, and a base direction",
+    ),
     NO_LITERAL_KIND: (JellyFormatError, "a literal is not simple and has no language or datatype"),
     SCALE_LIMIT: (JellyLimitError, "a decimal has a scale of {a}, beyond the limit of {b} digits"),
     NESTING: (JellyLimitError, "fields are nested deeper than {a}"),

@@ -74,18 +74,25 @@ cdef int no_field(JenaReader* t, Reader* r, int unknown) noexcept nogil:
 
 # ---- terms
 
+cdef const uint8_t* find_dashes(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """The first two hyphens of a language tag, or its end."""
+    while end - at >= 2:
+        if at[0] == 0x2D and at[1] == 0x2D:
+            return at
+        at += 1
+    return end
+
+
 cdef int split_direction(JenaReader* t, Reader* text, Parts* parts) noexcept nogil:
     """The language tag and the direction of `ar--rtl`, as Jena takes them apart: at the first two hyphens."""
-    cdef const uint8_t* at = text.at
-    while text.end - at >= 2:
-        if at[0] == 0x2D and at[1] == 0x2D:
-            parts.tag.at = text.at
-            parts.tag.end = at
-            parts.direction.at = at + 2
-            parts.direction.end = text.end
-            return OK
-        at += 1
-    return fail(&t.fault, BAD_DIRECTION, text.at)
+    cdef const uint8_t* at = find_dashes(text.at, text.end)
+    if at == text.end:
+        return fail(&t.fault, BAD_DIRECTION, text.at)
+    parts.tag.at = text.at
+    parts.tag.end = at
+    parts.direction.at = at + 2
+    parts.direction.end = text.end
+    return OK
 
 
 cdef int take_literal(JenaReader* t, Reader* r, Parts* parts) noexcept nogil:

@@ -5,14 +5,14 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport NO_TERM, N_DIRECTION, NamespaceMark, len_direction, load_row, refuse_term, text_of
 from jelly._core.base.constants cimport MAX_QUOTED
-from jelly._core.base.fault cimport BAD_TERM, DEPTH, NO_MEMORY, OK, QUOTED_LIMIT, fail
+from jelly._core.base.fault cimport BAD_TERM, DASHED_TAG, DEPTH, NO_MEMORY, OK, QUOTED_LIMIT, fail
 from jelly._core.base.kinds cimport KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TYPED, TEXTS, TRIPLES, among
 from jelly._core.base.protobuf cimport (
     WIRE_I64, WIRE_LEN, WIRE_VARINT, insert_length, len_field, put_byte, put_bytes, put_number, put_varint, reserve,
 )
 from jelly._core.jena.numeric cimport NO_VALUE, Value, parse_value
 from jelly._core.jena.prefix_map cimport Prefix, find_space, set_prefix
-from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH
+from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH, find_dashes
 from jelly._core.jena.row_reader cimport (
     ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_LITERAL, TERM_NAME,
     TERM_TRIPLE, is_default,
@@ -205,6 +205,8 @@ cdef int load_leaf(JenaWriter* d, int32_t term, TermParts* leaf) noexcept nogil:
             leaf.tag.at = NULL
         elif len_direction(b.kind[aux]):
             leaf.dashed = <const uint8_t*>(b"--ltr" if b.kind[aux] == KIND_TEXT_LTR else b"--rtl")
+            if d.lengths and find_dashes(leaf.tag.at, leaf.tag.end) != leaf.tag.end:
+                return fail(&d.fault, DASHED_TAG, NULL)
     elif kind == KIND_TYPED:
         if load_text(d, aux, 1 << KIND_IRI, &leaf.datatype) < 0:
             return d.fault.code

@@ -529,6 +529,7 @@ ELSEWHERE = {
     **dict.fromkeys(range(-166, -137), "tests of Jelly-RDF 1.2: test_columns.py"),
     -137: "tests of quoted triples that share their parts: test_shared_parts.py",
     -136: "as many terms as a Batch can have take more memory than a test may use",
+    -123: "tests of base directions: tests/formats/test_direction.py",
     **dict.fromkeys(range(-133, -123), "tests/results, by the texts of results: each code has several messages"),
     -300: "NO_MEMORY becomes MemoryError and comes only where malloc fails",
 }
