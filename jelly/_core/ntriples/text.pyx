@@ -20,7 +20,7 @@ from jelly._core.base.fault cimport (
 from jelly._core.base.kinds cimport KIND_IRI, KIND_TEXT
 from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport OPEN
-from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
+from jelly._core.base.protobuf cimport Writer, put_byte, put_bytes, reserve
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.ntriples.line_reader cimport end_message, read_lines, skip_line
 from jelly._core.ntriples.patch_text cimport len_patch_rows, put_patch_rows, read_patch_lines
@@ -176,6 +176,10 @@ cdef class TextReader(PushReader):
 
     cdef int take_chunk(self) except -1:
         if self.after_cr and self.rest[0] == 0x0A:
+            if self.carried.n > 0 and not self.in_carried:  # a string goes on, and its bytes count
+                if reserve(&self.carried, 1) < 0:
+                    raise MemoryError
+                put_byte(&self.carried, 0x0A)
             self.rest += 1
         self.after_cr = (self.rest_end - 1)[0] == 0x0D
         return 0
@@ -249,6 +253,7 @@ cdef class TextReader(PushReader):
                     continue
                 if stop < self.rest_end:
                     self.rest = self.after_line_end(stop)
+                    put_bytes(&self.carried, stop, self.rest - stop)
                     self.read_carried()
                     return True
             else:
@@ -291,8 +296,8 @@ cdef class TextReader(PushReader):
             fail(&self.t.fault, LINE_LIMIT, NULL, self.t.max_line)
             self.note_fault()
             return False
-        # One byte more, for the line end.
-        if reserve(&self.carried, n + 1) < 0:
+        # Two bytes more, for the line end.
+        if reserve(&self.carried, n + 2) < 0:
             raise MemoryError
         put_bytes(&self.carried, self.rest, n)
         self.rest = stop
@@ -304,9 +309,6 @@ cdef class TextReader(PushReader):
         self.origin = self.carried_origin
         self.t.at = self.carried.buf
         self.t.end = self.carried.buf + self.carried.n
-        if self.rest != NULL:
-            (<uint8_t*>self.t.end)[0] = 0x0A
-            self.t.end += 1
 
     cdef int start_batch(self) except -1:
         # The text of a Batch is bounded by `max_text` plus one line, which is in memory already.
