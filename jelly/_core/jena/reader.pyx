@@ -199,6 +199,9 @@ cdef class BinaryReader(PushReader):
             self.t.final = True
             if self.in_carried:
                 self.read_carried()
+            else:
+                self.begin = NULL
+                self.origin = self.bytes_read
             return True
         return False
 
