@@ -56,7 +56,8 @@ def compressed(data: bytes, chance: random.Random) -> None:
             error = told(failed)[0]
         found.append((made, error))
     (first, broken), (second, broken_too) = found
-    assert broken == broken_too, found
+    # ISA-L takes broken data for data that is cut off, or not, as the chunks are.
+    assert (broken is None) == (broken_too is None), found
     assert first == second if broken is None else first.startswith(second) or second.startswith(first)
 
 
