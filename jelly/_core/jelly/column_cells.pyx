@@ -4,7 +4,7 @@ from cython cimport likely
 from libc.stdint cimport int8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from jelly._core.base.batch cimport CARRIED, NO_TERM, UNSET, add_term
+from jelly._core.base.batch cimport CARRIED, NO_TERM, UNSET
 from jelly._core.base.constants cimport GRAPH, NO_LIMIT
 from jelly._core.base.fault cimport (
     CELLS_LEFT, CELLS_MISSING, KINDS_VALUES, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK,
@@ -19,7 +19,7 @@ from jelly._core.jelly.column_schema cimport (
     VALUE_LITERAL,
 )
 from jelly._core.jelly.decode cimport find_language, find_type, read_bnode, read_quoted
-from jelly._core.jelly.lookup cimport NAMES, PREFIXES, DecoderEntry, find_iri, find_slot
+from jelly._core.jelly.lookup cimport NAMES, PREFIXES, DecoderEntry, add_near, find_iri, find_slot
 from jelly._core.jelly.unusual cimport checked, repeat_term
 
 
@@ -164,7 +164,7 @@ cdef int take_literals(DecoderState* d, Column* c, int32_t* out, int64_t n) noex
             return d.fault.code
         if need_utf8(&lex, &d.fault) != OK:
             return d.fault.code
-        term = add_term(d.b, known.kind, known.aux, lex.at, lex.end - lex.at)
+        term = add_near(d.b, known.kind, known.aux, &lex, texts.rest.end)
         if term < 0:
             return checked(d, term, lex.at)
         out[i] = term

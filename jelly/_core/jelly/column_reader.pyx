@@ -267,15 +267,29 @@ cdef int open_column(DecoderState* d, int slot) noexcept nogil:
     return OK
 
 
+cdef inline bint step_over(Reader* r, int tag) noexcept nogil:
+    """Step over a string whose tag and length have one byte each, as nearly all have. False: it has not."""
+    cdef int64_t left = r.end - r.at
+    if left < 2 or r.at[0] != tag or r.at[1] >= 0x80 or r.at[1] > left - 2:
+        return False
+    r.at += 2 + r.at[1]
+    return True
+
+
 cdef int read_entries(DecoderState* d, Reader r, int which) noexcept nogil:
     """Entries of consecutive ids. The first id is looked for before: fields may stand in any order."""
     cdef Reader whole = r
+    cdef Reader near = r  # of which nobody else has the address
     cdef Reader value
     cdef int64_t tag
     cdef int64_t id = 0
     cdef int64_t n = 0
     cdef int64_t n_bytes
-    while r.at < r.end:
+    while near.at < near.end:
+        if step_over(&near, ENTRY_VALUES):
+            n += 1
+            continue
+        r.at = near.at
         tag = take_varint(&r)
         if tag == ENTRY_ID:
             id = take_number32(&r)
@@ -287,19 +301,27 @@ cdef int read_entries(DecoderState* d, Reader r, int which) noexcept nogil:
             n += 1
         elif skip_any(&r, tag) < 0:
             return malformed(d, &r)
+        near.at = r.at
     if d.counts != NULL:
         n_bytes = r.end - begin_of(whole.at)
         add_rows(d.counts, d.first_entry + which, n, n_bytes)
         d.columns.size -= n_bytes
         if d.counts.skim:
             return OK
-    r = whole
-    while r.at < r.end:
-        tag = take_varint(&r)
-        if tag != ENTRY_VALUES:
-            skip_any(&r, tag)
-            continue
-        take_span(&r, &value)
+    near.at = whole.at
+    while near.at < near.end:
+        value.at = near.at + 2
+        if step_over(&near, ENTRY_VALUES):
+            value.end = near.at
+        else:
+            r.at = near.at
+            tag = take_varint(&r)
+            if tag != ENTRY_VALUES:
+                skip_any(&r, tag)
+                near.at = r.at
+                continue
+            take_span(&r, &value)
+            near.at = r.at
         if set_entry(&d.t, which, id, &value, &d.fault, value.at) != OK:
             return d.fault.code
         id = 0

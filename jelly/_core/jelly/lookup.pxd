@@ -1,6 +1,7 @@
 """Lookup tables: arrays by id for the decoder, LRU tables for the encoder. Only this module interprets an id of 0."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport NO_TERM, BatchData, add_joined, add_term, same_bytes
 from jelly._core.base.fault cimport NAME_ID, NOT_KEYFRAME, Fault, fail
@@ -36,6 +37,13 @@ ctypedef struct Texts:
     int32_t size
     int32_t used
     bint long  # there are longer ones, each with memory of its own
+
+
+cdef inline void copy_at_once(uint8_t* to, const uint8_t* text, int64_t n) noexcept nogil:
+    """Copy a text of at most AT_ONCE bytes, with what is after it: without a call that branches by its length."""
+    memcpy(to, text, AT_ONCE // 2)
+    if n > AT_ONCE // 2:
+        memcpy(to + AT_ONCE // 2, text + AT_ONCE // 2, AT_ONCE // 2)
 
 
 # ---- decoder
@@ -119,6 +127,16 @@ cdef inline int32_t find_iri(
         for k in range(WAYS):
             name.term[k] = -1
     return join_iri(b, name, prefix, serial)
+
+
+cdef inline int32_t add_near(BatchData* b, int kind, int32_t aux, Reader* text, const uint8_t* end) noexcept nogil:
+    """`add_term` of a text that is followed by other bytes up to `end`."""
+    cdef int64_t n = text.end - text.at
+    if n > AT_ONCE or end - text.at < AT_ONCE or b.cap_text - b.n_text < AT_ONCE:
+        return add_term(b, kind, aux, text.at, n)
+    copy_at_once(b.text + b.n_text, text.at, n)
+    b.n_text += n
+    return add_term(b, kind, aux, NULL, 0)
 
 
 cdef inline int32_t find_datatype(Lookup* t, BatchData* b, int64_t id, Fault* fault, const uint8_t* at) noexcept nogil:

@@ -92,13 +92,6 @@ cdef int set_entry(Lookup* t, int which, int64_t id, Reader* text, Fault* fault,
     return OK
 
 
-cdef inline void copy_at_once(uint8_t* to, const uint8_t* text, int32_t n) noexcept nogil:
-    """Copy a text of a table of at most AT_ONCE bytes, with what is after it: without a call that branches by its length."""
-    memcpy(to, text, AT_ONCE // 2)
-    if n > AT_ONCE // 2:
-        memcpy(to + AT_ONCE // 2, text + AT_ONCE // 2, AT_ONCE // 2)
-
-
 cdef int32_t join_iri(BatchData* b, DecoderEntry* name, DecoderEntry* prefix, uint32_t serial) noexcept nogil:
     """Add the IRI of prefix and name to the Batch and remember it at the name."""
     cdef int32_t term

@@ -62,12 +62,13 @@ cdef bint has_generalized(BatchData* a, const int8_t* inner) noexcept nogil:
     cdef const int8_t* kind = <const int8_t*>a.kind
     cdef const int32_t* s = a.s
     cdef const int32_t* p = a.p
-    cdef bint plain = a.n_quoted == 0 and a.g == NULL
+    cdef const int32_t* g = a.g if a.g != NULL else a.s
+    cdef bint plain = a.n_quoted == 0
     for i in range(n):
         # Nearly all rows are plain.
         if (
             plain and <uint32_t>p[i] < n_terms and <uint32_t>s[i] < n_terms and kind[p[i]] == KIND_IRI
-            and among(kind[s[i]], NODES)
+            and among(kind[s[i]], NODES) and (<uint32_t>g[i] >= n_terms or among(kind[g[i]], NODES))
         ):
             continue
         if a.n_quoted == 0 and kind_at(a, a.p[i]) == KIND_IRI and among(kind_at(a, a.s[i]), NODES):
