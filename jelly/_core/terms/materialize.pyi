@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, final
 
 from typing_extensions import Self
@@ -23,7 +23,9 @@ class Materializer:
 class StatementIterator:
     options: StreamOptions | None
     quoted: frozenset[int]
-    def __new__(cls, batches: Iterable[Batch], library: TermAdapter | None = None) -> Self: ...
+    def __new__(
+        cls, batches: Iterable[Batch], library: TermAdapter | None = None, widen: Callable[[], object] | None = None
+    ) -> Self: ...
     def __iter__(self) -> StatementIterator: ...
     def __next__(self) -> Triple | Quad: ...
     def close(self) -> None: ...

@@ -30,7 +30,9 @@ cdef extern from *:
     #define jelly_new(kind) ((PyObject *)PyObject_New(PyObject, (PyTypeObject *)(kind)))
     #ifdef Py_GIL_DISABLED
     #define jelly_is_free(x) 0
+    #define jelly_is_kept(x) 0
     #else
+    #define jelly_is_kept(x) ((x) != NULL && Py_REFCNT(x) > 1)
     #define jelly_is_free(x) ((x) != NULL && Py_REFCNT(x) == 1)
     #endif
     #define jelly_owned(x) (x)
@@ -39,6 +41,8 @@ cdef extern from *:
     object new_object "jelly_new"(type kind)
     # Whether nobody else has an object.
     bint is_free "jelly_is_free"(PyObject* x) noexcept
+    # Whether somebody else has it. Without the GIL nobody knows either.
+    bint is_kept "jelly_is_kept"(PyObject* x) noexcept
     # The object of a reference that is given away.
     object owned "jelly_owned"(PyObject* x)
 
@@ -305,9 +309,13 @@ cdef class Materializer:
 
 @cython.final
 cdef class StatementIterator:
-    """Iterates over the statements of an iterator of Batches. Statements of a Batch share term objects."""
+    """Iterates over the statements of an iterator of Batches. Statements of a Batch share term objects.
+
+    ``widen`` is called once, where the statements of a Batch are kept: what larger Batches share need not be kept twice.
+    """
 
     cdef object batches
+    cdef object widen
     cdef TermAdapter library
     cdef Materializer terms
     cdef Spare spare  # from the second Batch on
@@ -318,8 +326,9 @@ cdef class StatementIterator:
     cdef readonly object options  # of the stream of the last statement, or None
     cdef readonly frozenset quoted  # versions of the Jelly streams in which there were quoted triples
 
-    def __cinit__(self, batches, TermAdapter library=None):
+    def __cinit__(self, batches, TermAdapter library=None, widen=None):
         self.quoted = frozenset()
+        self.widen = widen
         self.batches = iter(batches)
         self.library = library
 
@@ -362,6 +371,9 @@ cdef class StatementIterator:
     cdef int advance(self) except -1:
         cdef Batch batch
         cdef Materializer last = self.terms
+        if self.widen is not None and is_kept(self.given[self.n & 1]):
+            self.widen()
+            self.widen = None
         self.n = self.row = 0
         self.terms = None
         if last is not None:
