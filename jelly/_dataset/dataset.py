@@ -28,7 +28,8 @@ from jelly._dataset.stream import Stream
 from jelly._formats.registry import WRITING, find
 from jelly._options.layouts import FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
-from jelly._streams.reader import READ_ROWS, Frame
+from jelly._streams.inputs import READ_ROWS
+from jelly._streams.reader import Frame
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError
 

@@ -12,7 +12,8 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._formats.registry import READING, VERSIONS
 from jelly._options.settings import checked
-from jelly._streams.reader import READ_ROWS, Reader
+from jelly._streams.inputs import READ_ROWS
+from jelly._streams.reader import Reader
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -73,7 +74,7 @@ def read(src: Any, **options: Unpack[ReadOptions]) -> StatementIterator:
     if "batch_rows" in options:
         return StatementIterator(uniform_batches(src, {**options}))
     found = _open(src, {"batch_rows": READ_ROWS, **options})
-    return StatementIterator(_uniform(found), widen=found._widen if isinstance(found, Reader) else None)
+    return StatementIterator(_uniform(found), fit=found._fit if isinstance(found, Reader) else None)
 
 
 def uniform_batches(src: Any, settings: dict[str, Any]) -> Iterator[Batch]:

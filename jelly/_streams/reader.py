@@ -9,7 +9,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.push_reader import PushReader
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.ntriples.text import TextReader
 from jelly._core.terms.materialize import Materializer, StatementIterator, read_whole
@@ -33,10 +32,6 @@ Statement = Triple | Quad
 # Keywords of all formats, for their readers.
 _OF_ALL = {"delimited": None, "strict": False, "on_error": "raise"}
 
-# Rows of a Batch that is read as Python objects: small enough for the caches, also where terms stand in random order.
-READ_ROWS = 4096
-# The same where the objects are kept: no cache is large enough, and terms of one Batch are shared.
-KEPT_ROWS = 32768
 # Decoders of small messages, for the next ones.
 _SPARE: list[Decoder] = []
 # So many wait of each kind, here and in `writer`, and only after messages of so many bytes at the most.
@@ -141,11 +136,6 @@ class Reader(ItemReader[Statement]):
             If a quad comes after triples that were yielded, from a source that can be read only once.
         """
         return self._of_one_kind() if self._mixed else self.batches()
-
-    def _widen(self) -> None:
-        """Read larger Batches from now on, where the format can: their statements are kept."""
-        if isinstance(self._decoder, PushReader):
-            self._decoder._widen(KEPT_ROWS)
 
     def _skim(self) -> None:
         """Check terms of lines and keep none of them, for who only looks for errors."""

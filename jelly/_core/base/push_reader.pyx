@@ -97,7 +97,7 @@ cdef class PushReader:
         self.bytes_read += self.held.view.len
         return self.take_chunk()
 
-    def _widen(self, int64_t rows) -> None:
+    def _set_rows(self, int64_t rows) -> None:
         """Put at most so many rows into the Batches that follow, if this reader can."""
         claim(&self.claimed, self)
         if self.max_rows != NULL:
