@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.push_reader import PushReader
@@ -19,6 +19,7 @@ class Materializer:
     def term(self, term: int) -> Any: ...
     def statements(self, start: int = 0, stop: int | None = None) -> list[Any]: ...
 
+@disjoint_base
 class RowIterator:
     def __iter__(self) -> Self: ...
 
