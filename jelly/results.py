@@ -37,6 +37,7 @@ from jelly._bytes.names import name_of, split_suffix
 from jelly._bytes.source import Progress
 from jelly._core.algebra.reshape import as_results, as_statements
 from jelly._core.base.batch import Batch
+from jelly._core.terms.materialize import SolutionIterator
 from jelly._dataset.output import Conversion, Tabular, convert_items
 from jelly._formats.registry import JELLY_RESULTS, RESULT_READING, Content, holds_statements
 from jelly._formats.result_syntaxes import Head, batches_of
@@ -44,7 +45,7 @@ from jelly._html import html_table
 from jelly._options.result_options import ResultOptions, ResultStreamType
 from jelly._options.settings import checked
 from jelly._public import name_public
-from jelly._streams.inputs import ItemReader
+from jelly._streams.inputs import READ_ROWS, ItemReader
 from jelly._streams.outputs import ItemWriter, changed
 from jelly._streams.reader import Reader as StatementReader
 from jelly._streams.writer import Writer as StatementWriter
@@ -94,6 +95,8 @@ class Results(ItemReader[tuple[Any, ...]], Tabular):
     [(('x',), [0], [Literal('a')])]
     """
 
+    _loop_rows = READ_ROWS // 2  # each row has new terms in more of its places than a statement
+
     @checked(RESULT_READING)
     def __init__(self, src: Any, **options: Unpack[ReadOptions]) -> None:
         self._open(src, Content.RESULTS, options)
@@ -134,7 +137,7 @@ class Results(ItemReader[tuple[Any, ...]], Tabular):
         return self._batches
 
     def _items(self, batches: Iterator[Batch]) -> Iterator[tuple[Any, ...]]:
-        return chain.from_iterable(batches)
+        return SolutionIterator(batches, None if "batch_rows" in self._settings else self._fit)
 
     def __repr__(self) -> str:
         where = f" of {self.source.name}" if self.source.name else ""
@@ -272,6 +275,7 @@ class _View(Results):
 
     def __init__(self, reader: _ResultSets, result_set: Any, first: Batch | None, batches: Iterator[Batch]) -> None:
         self.source, self.format, self._decoder = reader.source, reader.format, reader._decoder
+        self._settings = reader._settings
         self._set = result_set
         self.variables = result_set.variables or ()
         self._rest = self._until_end(first, batches)

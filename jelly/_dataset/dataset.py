@@ -28,7 +28,8 @@ from jelly._dataset.stream import Stream
 from jelly._formats.registry import WRITING, find
 from jelly._options.layouts import FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
-from jelly._streams.reader import READ_ROWS, Frame
+from jelly._streams.inputs import READ_ROWS
+from jelly._streams.reader import Frame
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError
 
@@ -578,8 +579,7 @@ class Dataset(Tabular):
         """
         check_ways(rows, parts, by, max_files)
         how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "options": options}
-        target = find(to, name_of(dst), tables=True)
-        names = Names(dst)
+        target, names = find(to, name_of(dst), tables=True), Names(dst)
         refuse_url(names.folder)  # before anything is read
         made: list[Part] = []
         with Workers(how.pop("threads", None) or self._threads) as workers, ExitStack() as stack:

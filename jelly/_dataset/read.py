@@ -12,11 +12,13 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._formats.registry import READING, VERSIONS
 from jelly._options.settings import checked
-from jelly._streams.reader import READ_ROWS, Reader
+from jelly._streams.inputs import READ_ROWS
+from jelly._streams.reader import Reader
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from jelly._dataset.stream import Stream
     from jelly._options.keywords import ReadOptions
 
 # In names of URLs and in patterns, and seldom in others.
@@ -69,22 +71,30 @@ def read(src: Any, **options: Unpack[ReadOptions]) -> StatementIterator:
     ...     print(o.value, o.language)
     o en
     """
-    settings: dict[str, Any] = {"batch_rows": READ_ROWS, **options}
-    return StatementIterator(uniform_batches(src, settings))
+    if "batch_rows" in options:
+        return StatementIterator(uniform_batches(src, {**options}))
+    found = _open(src, {"batch_rows": READ_ROWS, **options})
+    return StatementIterator(_uniform(found), fit=found._fit if isinstance(found, Reader) else None)
 
 
 def uniform_batches(src: Any, settings: dict[str, Any]) -> Iterator[Batch]:
-    """The Batches of one or several sources; those of one are all of triples or all of quads.
+    """The Batches of one or several sources; those of one are all of triples or all of quads."""
+    return _uniform(_open(src, settings))
 
-    One source alone does not need what several do, which takes some time to import.
-    """
+
+def _uniform(found: Reader | Stream) -> Iterator[Batch]:
+    return found.uniform() if isinstance(found, Reader) else found.batches()
+
+
+def _open(src: Any, settings: dict[str, Any]) -> Reader | Stream:
+    """One or several sources. One alone does not need what several do, which takes some time to import."""
     if settings.keys().isdisjoint(("blank_nodes", "skolem_base")) and not _looks_several(src):
         try:
-            return Reader(src, **settings).uniform()
+            return Reader(src, **settings)
         except (IsADirectoryError, PermissionError):  # the latter on Windows
             if not is_path(src) or not os.path.isdir(src):
                 raise
     from jelly._dataset.sources import Sources
     from jelly._dataset.stream import Stream
 
-    return Stream(Sources(src, **settings)).batches()
+    return Stream(Sources(src, **settings))

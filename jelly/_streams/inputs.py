@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source, SourceReader
 from jelly._core.base.batch import Batch
+from jelly._core.base.push_reader import PushReader
 from jelly._formats.registry import REGISTRY, Content, Format, content_of, find
 from jelly._formats.sniff import explainer
 from jelly._options.settings import fitted, refuse_unknown
@@ -63,6 +64,11 @@ ACCEPT = {
     for content, formats in REGISTRY.items()
 }
 
+# Rows of a Batch that is read as Python objects: small enough for the caches, also where terms stand in random order.
+READ_ROWS = 4096
+# The same where the objects are kept: no cache is large enough, and terms of one Batch are shared.
+KEPT_ROWS = 32768
+
 
 class ItemReader(SourceReader, Generic[Item]):
     """Base of classes that read items of any content. An item is made of rows of Batches."""
@@ -71,6 +77,7 @@ class ItemReader(SourceReader, Generic[Item]):
     format: Format
     # The threads that read ahead.
     workers: Workers | None = None
+    _loop_rows = READ_ROWS
     _taken = False
     _decoder: Any
     _settings: dict[str, Any]
@@ -154,6 +161,11 @@ class ItemReader(SourceReader, Generic[Item]):
             return found
         batches = drain(self._decoder, self.source.chunks(), is_live=self.source.is_live)
         return batches if self.workers is None else self.workers.read_ahead(batches, self.source)
+
+    def _fit(self, kept: bool) -> None:
+        """Choose the rows of the Batches that follow by whether their objects are kept."""
+        if isinstance(self._decoder, PushReader):
+            self._decoder._set_rows(KEPT_ROWS if kept else self._loop_rows)
 
     def _items(self, batches: Iterator[Batch]) -> Iterator[Item]:
         raise NotImplementedError

@@ -32,8 +32,6 @@ Statement = Triple | Quad
 # Keywords of all formats, for their readers.
 _OF_ALL = {"delimited": None, "strict": False, "on_error": "raise"}
 
-# Rows of a Batch that is read as Python objects: small enough for the caches, also where terms stand in random order.
-READ_ROWS = 4096
 # Decoders of small messages, for the next ones.
 _SPARE: list[Decoder] = []
 # So many wait of each kind, here and in `writer`, and only after messages of so many bytes at the most.

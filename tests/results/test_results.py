@@ -251,3 +251,15 @@ def test_random_cells_of_many_batches() -> None:
         assert not pairs[0][1].flags.writeable
         assert [batch.first_row for batch, _ in pairs] == list(range(0, 9000, 100))
         assert list(read_results(written(rows, format, "abc"), format=format, batch_bytes=10)) == rows
+
+
+def test_rows_of_a_loop_are_made_of_smaller_batches() -> None:
+    out = io.BytesIO()
+    write_results(out, ["x", "y"], ((IRI("a:p"), Literal(str(i))) for i in range(40_000)), format="jellys")
+    data = out.getvalue()
+    kept = list(read_results(data, format="jellys"))
+    assert [int(y.value) for _, y in kept] == list(range(40_000))
+    # 32,768 rows and the others, as they are kept; else 2,048 each after the first, or what the caller says.
+    assert len({id(x) for x, _ in kept}) == 2
+    assert len({id(x) for x in [x for x, _ in read_results(data, format="jellys")]}) == 5
+    assert len({id(x) for x in [x for x, _ in read_results(data, format="jellys", batch_rows=20_000)]}) == 2

@@ -8,7 +8,7 @@ cdef class BatchViews:
 
     def __iter__(self):
         made = import_module("jelly._core.terms.materialize")
-        return made.StatementIterator([self]) if self.variables is None else made.SolutionIterator(self)
+        return (made.StatementIterator if self.variables is None else made.SolutionIterator)([self])
 
     def statements(self) -> list:
         """Make the statements as objects. Iterating over the Batch yields the same.

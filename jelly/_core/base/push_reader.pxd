@@ -36,6 +36,7 @@ cdef class PushReader:
     cdef int64_t hint_rows
     cdef int64_t hint_terms
     cdef int64_t hint_text
+    cdef int64_t* max_rows  # of the Batches that follow, in a reader that can change it
     cdef readonly int64_t bytes_read
 
     # Methods that subclasses define, in the order of their use.

@@ -97,6 +97,13 @@ cdef class PushReader:
         self.bytes_read += self.held.view.len
         return self.take_chunk()
 
+    def _set_rows(self, int64_t rows) -> None:
+        """Put at most so many rows into the Batches that follow, if this reader can."""
+        claim(&self.claimed, self)
+        if self.max_rows != NULL:
+            self.max_rows[0] = rows
+        give_back(&self.claimed)
+
     def finish(self) -> None:
         """Declare the end of the input. `pull` then returns the remaining Batches, or raises the error of a truncated input."""
         claim(&self.claimed, self)

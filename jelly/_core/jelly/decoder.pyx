@@ -120,6 +120,7 @@ cdef class Decoder(PushReader):
         if unknown_rows != "error" and unknown_rows != "skip":
             raise JellyArgumentError(f'unknown_rows is {unknown_rows!r}: expected "error" or "skip"')
         self.d.max_rows = whole_number(batch_rows, "batch_rows")
+        self.max_rows = &self.d.max_rows
         self.d.max_text = whole_number(batch_bytes, "batch_bytes")
         self.d.limits.sizes[NAMES] = whole_number(max_names, "max_names")
         self.d.limits.sizes[PREFIXES] = whole_number(max_prefixes, "max_prefixes")
@@ -136,8 +137,7 @@ cdef class Decoder(PushReader):
         # A statement may be as long as a frame; what hostile prefixes make of a short one stays bounded.
         self.d.text_limit = max(MAX_BATCH_TEXT, frame_limit)
         self.d.patch = patch
-        self.d.strict = strict
-        self.d.joined = joined
+        self.d.strict, self.d.joined = strict, joined
         self.d.skip_unknown = unknown_rows == "skip"
         self.d.known = ROWS_PUNCTUATED if patch else KNOWN_ROWS
         self.d.first_entry = pb.RDF_PATCH_ROW_NAME if patch else pb.RDF_STREAM_ROW_NAME

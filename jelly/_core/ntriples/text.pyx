@@ -97,6 +97,7 @@ cdef class TextReader(PushReader):
             raise JellyArgumentError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.t.max_rows = FIRST_BATCH if batch_rows is None else batch_rows
         self.later_rows = LATER_BATCH if batch_rows is None else self.t.max_rows
+        self.max_rows = &self.later_rows
         if self.t.max_rows < 1 or batch_bytes < 1 or max_line_bytes < 1 or max_message_bytes < 1:
             raise JellyArgumentError("batch_rows, batch_bytes, max_line_bytes and max_message_bytes must be at least 1")
         if messages not in (None, "comment", "directive", "either"):

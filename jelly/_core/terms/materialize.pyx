@@ -30,7 +30,9 @@ cdef extern from *:
     #define jelly_new(kind) ((PyObject *)PyObject_New(PyObject, (PyTypeObject *)(kind)))
     #ifdef Py_GIL_DISABLED
     #define jelly_is_free(x) 0
+    #define jelly_is_kept(x) 0
     #else
+    #define jelly_is_kept(x) ((x) != NULL && Py_REFCNT(x) > 1)
     #define jelly_is_free(x) ((x) != NULL && Py_REFCNT(x) == 1)
     #endif
     #define jelly_owned(x) (x)
@@ -39,6 +41,8 @@ cdef extern from *:
     object new_object "jelly_new"(type kind)
     # Whether nobody else has an object.
     bint is_free "jelly_is_free"(PyObject* x) noexcept
+    # Whether somebody else has it. Without the GIL nobody knows either.
+    bint is_kept "jelly_is_kept"(PyObject* x) noexcept
     # The object of a reference that is given away.
     object owned "jelly_owned"(PyObject* x)
 
@@ -303,23 +307,70 @@ cdef class Materializer:
         return found
 
 
-@cython.final
-cdef class StatementIterator:
-    """Iterates over the statements of an iterator of Batches. Statements of a Batch share term objects."""
+cdef class RowIterator:
+    """Base of iterators over the rows of an iterator of Batches. Rows of a Batch share term objects.
+
+    ``fit`` is called once, after the first Batch, with whether its objects are kept: then what larger Batches share need not be
+    kept twice, and else smaller ones stay in the caches.
+    """
 
     cdef object batches
+    cdef object fit  # None: it was called
     cdef TermAdapter library
     cdef Materializer terms
     cdef Spare spare  # from the second Batch on
     cdef int64_t row
     cdef int64_t n
-    cdef PyObject* given[2]  # the last statements, owned: a loop has let go of the one before the last
     cdef Claim claimed
+
+    def __iter__(self):
+        return self
+
+    cdef int need(self, Batch batch) except -1:
+        """Refuse a Batch of other contents."""
+        raise NotImplementedError
+
+    cdef bint keeps(self) except -1:
+        """Whether the object of the row before the last, which a loop has let go of, is kept."""
+        raise NotImplementedError
+
+    cdef int advance(self) except -1:
+        cdef Batch batch
+        cdef Materializer last = self.terms
+        if last is not None:
+            last.batch = None  # its memory is for the next one
+            if self.fit is not None:
+                self.fit(self.keeps())
+                self.fit = None
+        self.n = self.row = 0
+        self.terms = None
+        while True:
+            batch = next(self.batches)
+            self.need(batch)
+            if batch.a.n_rows > 0:
+                break
+        if last is not None and self.library is None:
+            if self.spare is None:
+                self.spare = Spare()
+            last.spare = self.spare
+        last = None
+        self.terms = Materializer(batch, self.library)
+        self.terms.spare = self.spare
+        self.n = batch.a.n_rows
+        return 0
+
+
+@cython.final
+cdef class StatementIterator(RowIterator):
+    """Iterates over the statements of an iterator of Batches."""
+
+    cdef PyObject* given[2]  # the last statements, owned: a loop has let go of the one before the last
     cdef readonly object options  # of the stream of the last statement, or None
     cdef readonly frozenset quoted  # versions of the Jelly streams in which there were quoted triples
 
-    def __cinit__(self, batches, TermAdapter library=None):
+    def __cinit__(self, batches, TermAdapter library=None, fit=None):
         self.quoted = frozenset()
+        self.fit = fit
         self.batches = iter(batches)
         self.library = library
 
@@ -329,9 +380,6 @@ cdef class StatementIterator:
 
     def __repr__(self):
         return "<statements of jelly.read, to be iterated over once>"
-
-    def __iter__(self):
-        return self
 
     def __next__(self):
         cdef int64_t row
@@ -359,27 +407,17 @@ cdef class StatementIterator:
         last[0] = <PyObject*>made
         return made
 
+    cdef bint keeps(self) except -1:
+        return is_kept(self.given[self.n & 1])
+
+    cdef int need(self, Batch batch) except -1:
+        need_statements(batch)
+        return refuse_patch(batch) if batch.a.n_rows > 0 else 0
+
     cdef int advance(self) except -1:
         cdef Batch batch
-        cdef Materializer last = self.terms
-        self.n = self.row = 0
-        self.terms = None
-        if last is not None:
-            last.batch = None  # its memory is for the next one
-        while True:
-            batch = next(self.batches)
-            need_statements(batch)
-            if batch.a.n_rows > 0:
-                break
-        refuse_patch(batch)
-        if last is not None and self.library is None:
-            if self.spare is None:
-                self.spare = Spare()
-            last.spare = self.spare
-        last = None
-        self.terms = Materializer(batch, self.library)
-        self.terms.spare = self.spare
-        self.n = batch.a.n_rows
+        RowIterator.advance(self)
+        batch = self.terms.batch
         self.options = batch.options
         if batch.a.n_quoted > 0 and self.options is not None:
             self.quoted |= {self.options.version}
@@ -396,32 +434,42 @@ cdef class StatementIterator:
 
 
 @cython.final
-cdef class SolutionIterator:
-    """Iterates over the rows of a Batch of query results: a tuple each, with None where a variable is unbound."""
+cdef class SolutionIterator(RowIterator):
+    """Iterates over the rows of Batches of query results: a tuple each, with None where a variable is unbound."""
 
-    cdef Materializer terms
-    cdef int64_t row
-    cdef Claim claimed
+    cdef tuple sample  # the row before the last of a Batch
 
-    def __cinit__(self, Batch batch not None):
-        if batch.variables is None:
-            raise JellyOptionsError("these are statements, not query results")
-        self.terms = Materializer(batch)
-
-    def __iter__(self):
-        return self
+    def __cinit__(self, batches, fit=None):
+        self.batches = iter(batches)
+        self.fit = fit
 
     def __next__(self):
         cdef int64_t row
         claim(&self.claimed, self)
         try:
             row = self.row
-            if row >= self.terms.batch.a.n_rows:
-                raise StopIteration
+            if row >= self.n:
+                self.advance()
+                row = 0
             self.row = row + 1
-            return self.terms.solution(row)
+            return self.give(row)
         finally:
             give_back(&self.claimed)
+
+    cdef inline object give(self, int64_t row):
+        found = self.terms.solution(row)
+        if row == self.n - 2 and self.fit is not None:
+            self.sample = found
+        return found
+
+    cdef bint keeps(self) except -1:
+        sample, self.sample = self.sample, None
+        return sample is not None and is_kept(<PyObject*>sample)
+
+    cdef int need(self, Batch batch) except -1:
+        if batch.variables is None:
+            raise JellyOptionsError("these are statements, not query results")
+        return 0
 
 
 cdef object no_class(str name, int kind):

@@ -145,7 +145,7 @@ def test_results(kind: int) -> None:
     for held in CAPABILITIES.values():
         if held.results:
             fails(kind, held.fit, batch)
-    fails(kind, lambda batch: list(SolutionIterator(batch)), batch)
+    fails(kind, lambda batch: list(SolutionIterator([batch])), batch)
 
 
 @pytest.mark.parametrize("version", [1, 3])

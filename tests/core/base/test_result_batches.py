@@ -90,7 +90,7 @@ def test_statements_have_no_cells() -> None:
         with pytest.raises(JellyOptionsError, match="these are statements, not query results"):
             read()
     with pytest.raises(JellyOptionsError, match="these are statements"):
-        SolutionIterator(batch)
+        next(SolutionIterator([batch]))
 
 
 @pytest.mark.parametrize("width", [0, 1, 70])

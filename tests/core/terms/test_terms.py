@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 
 import pytest
@@ -173,6 +174,24 @@ def test_a_statement_that_somebody_has_is_not_filled_again() -> None:
         assert kept == expected[::step]
         assert len({id(statement) for statement in kept}) == len(kept)
     assert [tuple(statement) for statement in jelly.read(data, joined=True)] == [tuple(each) for each in expected]
+
+
+@pytest.mark.parametrize("format", ["jelly", "nt", "thrift"])
+def test_statements_that_are_kept_share_terms_of_larger_batches(format: str) -> None:
+    out = io.BytesIO()
+    jelly.write(out, (Triple(IRI(f"a:{i}"), IRI("a:p"), Literal("o")) for i in range(20_000)), format=format)
+    data = out.getvalue()
+
+    def predicates(statements: list[Triple]) -> int:
+        return len({id(statement.p) for statement in statements})
+
+    kept = list(jelly.read(data, format=format))
+    assert [int(s.value[2:]) for s, _, _ in kept] == list(range(20_000))
+    # 4,096 rows, and all others; RDF Thrift has no larger Batches.
+    assert predicates(kept) == (5 if format == "thrift" else 2)
+    assert predicates(list(jelly.read(data, format=format, batch_rows=1000))) == 20
+    # Terms alone are kept.
+    assert len({id(p) for p in [p for _, p, _ in jelly.read(data, format=format)]}) == 5
 
 
 def test_a_term_that_somebody_has_is_not_filled_again() -> None:
