@@ -132,7 +132,7 @@ cdef inline int32_t find_iri(
 cdef inline int32_t add_near(BatchData* b, int kind, int32_t aux, Reader* text, const uint8_t* end) noexcept nogil:
     """`add_term` of a text that is followed by other bytes up to `end`."""
     cdef int64_t n = text.end - text.at
-    if n > AT_ONCE or end - text.at < AT_ONCE or b.cap_text - b.n_text < AT_ONCE:
+    if n > AT_ONCE or end - text.at < AT_ONCE or b.cap_text - b.n_text < AT_ONCE or b.cap_terms - b.n_terms < 2:
         return add_term(b, kind, aux, text.at, n)
     copy_at_once(b.text + b.n_text, text.at, n)
     b.n_text += n
