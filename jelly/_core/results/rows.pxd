@@ -176,7 +176,9 @@ cdef int32_t add_value(TextRows* t, Value* value) noexcept nogil
 
 
 cdef inline int order_of(const Reader* x, const Reader* y) noexcept nogil:
-    """Below, at or above 0, as Python has bytes in order."""
+    """Below, at or above 0, as Python has bytes in order. NULL is an empty text, with which memcmp must not be called."""
+    if x.at == NULL or y.at == NULL:
+        return (x.end > x.at) - (y.end > y.at)
     return compare_bytes(x.at, x.end - x.at, y.at, y.end - y.at)
 
 
