@@ -137,6 +137,9 @@ def validated(
             if batch is None:
                 return
             batch.validate(full=full)
+            for field, column in zip(batch.schema, batch.columns, strict=True) if full else ():
+                if not field.nullable and column.null_count:
+                    raise pa.ArrowInvalid(f"column {field.name!r} has null values, which its field does not allow")
         yield batch
         del batch  # before the next one takes memory
 
