@@ -220,8 +220,8 @@ class TurtleLog(MadeLog):
                 # What ends before the place of the error is read by itself: a token may have gone on after a delimiter,
                 # which is an error, too. A comment takes the rest of its line.
                 lines = [self._line + _line_ends(text, cut[0]) + (not self._directive) for cut in cuts[: end - 1]]
-                ends = (i for i, line in enumerate(lines, 1) if line <= (wrong.line or 0) and not cuts[i - 1][3])
-                end = max(ends, default=0)
+                last = wrong.line or 0
+                end = max((i for i, line in enumerate(lines, 1) if line <= last and not cuts[i - 1][3]), default=0)
         if wrong is not None:
             raise wrong
 

@@ -25,7 +25,9 @@ from jelly._formats.registry import Content, Format
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.drain import drain
 
-__all__ = ["HARNESSES", "Harness", "Reading", "attempt", "check_round_trip", "cut", "harness", "read_all", "same"]
+__all__ = [
+    "HARNESSES", "MANY_ROWS", "Harness", "Reading", "attempt", "check_round_trip", "cut", "harness", "read_all", "same",
+]  # fmt: skip
 
 Test = Callable[[bytes, random.Random], None]
 # Inputs up to this size are also given byte by byte.

@@ -51,10 +51,9 @@ cdef int cut(TextRows* t, int what) noexcept nogil:
 
 cdef int expected(TextRows* t, int what) noexcept nogil:
     """Something else stands here."""
-    cdef int64_t found
-    if t.at >= t.end:
+    cdef int64_t found = describe(t.at, t.end)
+    if found == INPUT_END:  # or a character of which bytes are to come
         return cut(t, what)
-    found = describe(t.at, t.end)
     if found <= INVALID:
         return fail(&t.fault, NOT_UTF8, t.at, t.at[0])
     return fail(&t.fault, EXPECTED, t.at, t.at[0] if found < 0 else found, what)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import jelly
-from fuzz.harness import chunked, cut, harness, read_all
+from fuzz.harness import MANY_ROWS, chunked, cut, harness, read_all
 from fuzz.readers.syntaxes import JSON_TEXT, XML_TEXT
 from fuzz.structures import Delimited, Text, Thrift
 from jelly import IRI, JellyError, Literal, QuotedTriple
@@ -84,7 +84,7 @@ def results(name: str) -> Callable[[bytes, random.Random], None]:
         if not (by_chunk or found[0][1] and found[1][1]):
             assert found[0] == found[1], f"in chunks: {found}"
         variables, error, rows = found[0]
-        if variables is None or error is not None:
+        if variables is None or error is not None or len(rows) > MANY_ROWS:
             return
         to = chance.choice(("jellys", "thrift", "protobuf", "json", "xml", "tsv"))
         out = io.BytesIO()
