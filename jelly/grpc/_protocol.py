@@ -399,7 +399,7 @@ def _message(info: TopicInfo) -> Any:
     for name in _SAME:
         setattr(made, name, getattr(info, name))
     made.keep_bytes = info.keep_bytes or 0
-    made.keep_seconds = round(info.keep_age or 0)
+    made.keep_seconds = min(round(info.keep_age or 0), (1 << 64) - 1)  # which a float rounds up
     made.updated = round(info.updated.timestamp() * 1000) if info.updated is not None else 0
     if info.options is not None:
         options = made.patch_options if isinstance(info.options, PatchOptions) else made.options
