@@ -137,7 +137,8 @@ class Results(ItemReader[tuple[Any, ...]], Tabular):
         return self._batches
 
     def _items(self, batches: Iterator[Batch]) -> Iterator[tuple[Any, ...]]:
-        return SolutionIterator(batches, None if "batch_rows" in self._settings else self._fit)
+        fits = self._decoder is not None and "batch_rows" not in self._settings
+        return SolutionIterator(batches, self._fit if fits else None)
 
     def __repr__(self) -> str:
         where = f" of {self.source.name}" if self.source.name else ""
