@@ -57,6 +57,7 @@ class Converter:
         self._limit = limit
         self.written = Written(xml=format is RDF_XML)
         self.prefixes: dict[str, str] = {}
+        self.passed: list[bytes] = []  # see `pieces`
         self._parsing: Any = None
         self._parser: Any = None
         self._most = 0  # bytes of N-Quads of the text that is read
@@ -75,7 +76,10 @@ class Converter:
 
     def pieces(self, pieces: list[bytes]) -> Iterator[bytes]:
         """The N-Quads of the pieces of a text: of each what the parser gives when it has read it. No token may go on
-        after a piece. At a JellySyntaxError some of them may not have come yet.
+        after a piece.
+
+        After a JellySyntaxError ``passed`` are those of the next pieces that the parser has gone past when it finds
+        the error, which may stand before their ends.
         """
         parsing = self._begin(sum(map(len, pieces)))
         read = 0  # pieces that the parser has begun to read
@@ -105,9 +109,11 @@ class Converter:
                 yield nquads
                 number, nquads = number + 1, b""
             nquads = self._serialized(group)
+        passed = [nquads, *[b""] * (read - number)][: read - number]
         if isinstance(broken, SyntaxError):
+            self.passed = passed
             raise JellySyntaxError(parsing.reason(broken), line=broken.lineno)
-        yield from [nquads, *[b""] * (read - number)][: read - number]
+        yield from passed
         if broken is not None:
             raise broken
         self.look()

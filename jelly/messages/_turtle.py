@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import takewhile
 from typing import Any
 
 from jelly._core.base.constants import XSD_STRING_IRI
@@ -207,23 +208,32 @@ class TurtleLog(MadeLog):
             if number < len(cuts):
                 yield self._delimiter(text, cuts[number])
 
-        number, end = 0, len(pieces)
-        wrong: JellySyntaxError | None = None
-        while number < end:
-            has_inner = any(cut[3] for cut in cuts[: end - 1])
-            try:
-                for nquads in islice(self._messages(pieces[:end], has_inner), number, None):
-                    yield from message(nquads)
-                    number += 1
-            except JellySyntaxError as error:
-                wrong = self._located(error, text)
-                # What ends before the place of the error is read by itself: a token may have gone on after a delimiter,
-                # which is an error, too. A comment takes the rest of its line.
-                lines = [self._line + _line_ends(text, cut[0]) + (not self._directive) for cut in cuts[: end - 1]]
-                last = wrong.line or 0
-                end = max((i for i, line in enumerate(lines, 1) if line <= last and not cuts[i - 1][3]), default=0)
-        if wrong is not None:
-            raise wrong
+        number = 0
+        try:
+            for nquads in self._messages(pieces, any(inside for *_, inside in cuts)):
+                yield from message(nquads)
+                number += 1
+        except JellySyntaxError as error:
+            passed = self._converter.passed
+
+            def before(wrong: JellySyntaxError) -> int:
+                """How many messages end before the place of an error. A comment takes the rest of its line."""
+                ends = (self._line + _line_ends(text, cut[0]) for cut in cuts[number : number + len(passed)])
+                return sum(1 for _ in takewhile(lambda line: line + (not self._directive) <= (wrong.line or 0), ends))
+
+            wrong = self._located(error, text)
+            n = before(wrong)
+            if n and not any(inside for *_, inside in cuts[: number + n]):
+                # Read them by themselves: an IRI that is not ended goes on behind a delimiter, which is an error, too.
+                try:
+                    deque(self._converter.pieces(pieces[: number + n]), 0)
+                except JellySyntaxError as earlier:
+                    wrong = self._located(earlier, text)
+                    n = before(wrong)
+            for nquads in passed[:n]:
+                yield from message(nquads)
+                number += 1
+            raise wrong from None
 
     def _messages(self, pieces: list[bytes], has_inner: bool) -> Iterable[bytes]:
         """The N-Quads of messages. Where all end between statements, sentinels there make one text of them, which is
