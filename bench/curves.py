@@ -108,15 +108,15 @@ SHARED: dict[str, dict[str, Callable[[Path, int], int]]] = {
 
 
 def threads() -> list[dict[str, Any]]:
-    """Statements a second of a million of them on 1, 2, 4, ... cores, up to the processors."""
+    """Statements a second of a million of them on 1, 2, 4, ... cores, up to the processors. Linux only."""
     found = []
     size = 50 * memory.BLOCK
     cores = sorted(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "x.nt").write_bytes(b"".join(memory.text(50)))
-        for made in ("x.jelly", "x.parquet"):
-            jelly.convert(folder / "x.nt", folder / made, **({"seekable": True} if made == "x.jelly" else {}))
+        jelly.convert(folder / "x.nt", folder / "x.jelly", seekable=True)
+        jelly.convert(folder / "x.nt", folder / "x.parquet")
         # All cores first: a pool of threads is made once, for the cores that there are then.
         for number in (2**power for power in reversed(range(len(cores).bit_length()))):
             os.sched_setaffinity(0, cores[:number])
